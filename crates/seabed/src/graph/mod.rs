@@ -1,0 +1,13 @@
+//! Graphs over variables: sets of nodes, DAGs, equivalence classes, random graphs, distances.
+//!
+//! A node is its index in the order of the data's variables; names live in
+//! [`data`](crate::data). Every matrix is row -> column: `a[i][j]` is the edge `i -> j`.
+
+mod dag;
+mod node_set;
+
+pub use dag::{CycleError, Dag};
+pub use node_set::NodeSet;
+
+/// A variable, as its index in the order of the graph. Nothing else is counted by this type.
+pub type Node = usize;

@@ -1,0 +1,18 @@
+//! Which experiment to run next to find out what causes what.
+//!
+//! The modules follow the flow of the method, and each one uses only those before it:
+//!
+//! - [`num`]: kernels, addressed randomness, ordered parallelism;
+//! - [`graph`]: directed acyclic graphs, equivalence classes, distances;
+//! - [`data`]: measurements and who was intervened on, files in and out;
+//! - [`scm`]: structural causal models, and ensembles of them;
+//! - [`world`]: what answers an intervention;
+//! - [`evaluate`]: how close a belief is to the truth.
+#![warn(missing_docs)]
+
+pub mod data;
+pub mod evaluate;
+pub mod graph;
+pub mod num;
+pub mod scm;
+pub mod world;
