@@ -1,0 +1,103 @@
+//! Small dense matrices: products and Cholesky factors, by faer, always on one thread.
+//!
+//! Matrices are faer's own views, so callers lay their data out once and nothing is copied. The instruction set
+//! is chosen at run time, and with it the order of additions inside a product: results agree between machines
+//! to rounding, and between runs and thread counts to the bit.
+
+use faer::linalg::matmul::matmul;
+use faer::linalg::solvers::{Llt, SolveCore};
+use faer::{Accum, Conj, MatMut, MatRef, Par, Side};
+
+/// `out = a b`; shapes [m, n] = [m, k] [k, n].
+pub fn product(out: MatMut<'_, f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
+    matmul(out, Accum::Replace, a, b, 1.0, Par::Seq);
+}
+
+/// The lower triangular L with L Lᵀ = A, for a symmetric positive definite A.
+pub struct Cholesky {
+    factor: Llt<f64>,
+}
+
+impl Cholesky {
+    /// Factors the matrix, of which only the lower triangle is read. None if it is not positive definite.
+    pub fn of(matrix: MatRef<'_, f64>) -> Option<Self> {
+        let factor = Llt::new(matrix, Side::Lower).ok()?;
+        Some(Self { factor })
+    }
+
+    /// Replaces `b`, of length n, by A⁻¹ b.
+    pub fn solve_in_place(&self, b: &mut [f64]) {
+        let n = b.len();
+        self.factor.solve_in_place_with_conj(Conj::No, MatMut::from_column_major_slice_mut(b, n, 1));
+    }
+
+    /// ln det A.
+    pub fn log_determinant(&self) -> f64 {
+        let factor = self.factor.L();
+        2.0 * (0..factor.nrows()).map(|k| factor[(k, k)].ln()).sum::<f64>()
+    }
+
+    /// The lower triangular factor, [n, n].
+    pub fn factor(&self) -> MatRef<'_, f64> {
+        self.factor.L()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use faer::Mat;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::num::random::{Purpose, Seed};
+
+    fn random(rows: usize, columns: usize, seed: u64) -> Mat<f64> {
+        let mut draws = Seed::new(seed).stream(Purpose::Noise).draws();
+        Mat::from_fn(rows, columns, |_, _| draws.normal())
+    }
+
+    proptest! {
+        #[test]
+        fn products_agree_with_three_loops(m in 1usize..40, k in 1usize..40, n in 1usize..40, seed: u64) {
+            let (a, b) = (random(m, k, seed), random(k, n, seed ^ 1));
+            let mut out = Mat::zeros(m, n);
+            product(out.as_mut(), a.as_ref(), b.as_ref());
+            for i in 0..m {
+                for j in 0..n {
+                    let plain: f64 = (0..k).map(|l| a[(i, l)] * b[(l, j)]).sum();
+                    prop_assert!((out[(i, j)] - plain).abs() < 1e-12 * k as f64);
+                }
+            }
+        }
+
+        #[test]
+        fn cholesky_solves_and_knows_the_determinant(n in 1usize..12, seed: u64) {
+            let b = random(n, n + 3, seed);
+            let mut a = Mat::<f64>::identity(n, n);
+            for i in 0..n {
+                for j in 0..n {
+                    a[(i, j)] += (0..n + 3).map(|l| b[(i, l)] * b[(j, l)]).sum::<f64>();
+                }
+            }
+            let cholesky = Cholesky::of(a.as_ref()).unwrap();
+            let right: Vec<f64> = (0..n).map(|k| b[(k, 0)]).collect();
+            let mut x = right.clone();
+            cholesky.solve_in_place(&mut x);
+            for i in 0..n {
+                let back: f64 = (0..n).map(|j| a[(i, j)] * x[j]).sum();
+                prop_assert!((back - right[i]).abs() < 1e-9);
+            }
+            prop_assert!((cholesky.log_determinant() - a.determinant().ln()).abs() < 1e-9);
+            let l = cholesky.factor();
+            prop_assert!((0..n).all(|i| (i + 1..n).all(|j| l[(i, j)] == 0.0)));
+        }
+    }
+
+    #[test]
+    fn a_matrix_that_is_not_positive_definite_has_no_factor() {
+        let matrix = |a: f64, b: f64, c: f64| Mat::from_fn(2, 2, |i, j| [a, b, b, c][2 * i + j]);
+        assert!(Cholesky::of(matrix(1.0, 2.0, 1.0).as_ref()).is_none());
+        assert!(Cholesky::of(matrix(f64::NAN, 0.0, 1.0).as_ref()).is_none());
+        assert!(Cholesky::of(matrix(2.0, 1.0, 1.0).as_ref()).is_some());
+    }
+}
