@@ -15,12 +15,17 @@ pub fn sum_in_order(values: &[f64]) -> f64 {
 pub fn log_sum_exp(values: &[f64]) -> f64 {
     // A fixed number of lanes, whatever the machine's vectors are: the order of additions is part of the result.
     const LANES: usize = 8;
-    let mut largest = f64::NEG_INFINITY;
-    for &x in values {
-        largest = if x > largest { x } else { largest };
+    let larger = |a: f64, b: f64| if b > a { b } else { a };
+    let mut maxima = [f64::NEG_INFINITY; LANES];
+    let mut chunks = values.chunks_exact(LANES);
+    for chunk in &mut chunks {
+        for lane in 0..LANES {
+            maxima[lane] = larger(maxima[lane], chunk[lane]);
+        }
     }
+    let largest = maxima.iter().chain(chunks.remainder()).fold(f64::NEG_INFINITY, |a, &b| larger(a, b));
     if largest.is_infinite() {
-        // All -inf or empty, or an inf somewhere; NaN survives the plain sum of the numbers that are not opposite.
+        // All are -inf (or there is none), or one is inf: no difference can be taken, and NaN must still show.
         let nan = values.iter().any(|x| x.is_nan());
         return if nan { f64::NAN } else { largest };
     }
