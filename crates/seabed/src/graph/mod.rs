@@ -10,6 +10,9 @@ mod essential;
 mod essential_check;
 mod lexbfs;
 mod node_set;
+mod shd;
+mod sid;
+mod sid_bounds;
 #[cfg(test)]
 mod slow_twins;
 
@@ -18,6 +21,9 @@ pub use essential::EssentialGraph;
 pub use essential_check::EssentialGraphError;
 pub use lexbfs::lexbfs;
 pub use node_set::NodeSet;
+pub use shd::{Adjacency, shd, shd_double};
+pub use sid::{sid, wrong_effects};
+pub use sid_bounds::{SidBounds, sid_bounds};
 
 /// A variable, as its index in the order of the graph. Nothing else is counted by this type.
 pub type Node = usize;
