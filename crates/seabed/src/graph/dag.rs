@@ -24,7 +24,7 @@ pub struct CycleError {
     pub cycle: Vec<Node>,
 }
 
-fn show_cycle(cycle: &[Node]) -> String {
+pub(super) fn show_cycle(cycle: &[Node]) -> String {
     let around = cycle.iter().chain(cycle.first());
     around.map(ToString::to_string).collect::<Vec<_>>().join(" -> ")
 }

@@ -3,11 +3,27 @@
 //! A node is its index in the order of the data's variables; names live in
 //! [`data`](crate::data). Every matrix is row -> column: `a[i][j]` is the edge `i -> j`.
 
+mod chordal;
+mod class_size;
 mod dag;
+mod essential;
+mod essential_check;
+mod lexbfs;
 mod node_set;
+mod shd;
+mod sid;
+mod sid_bounds;
+#[cfg(test)]
+mod slow_twins;
 
 pub use dag::{CycleError, Dag};
+pub use essential::EssentialGraph;
+pub use essential_check::EssentialGraphError;
+pub use lexbfs::lexbfs;
 pub use node_set::NodeSet;
+pub use shd::{Adjacency, shd, shd_double};
+pub use sid::{sid, wrong_effects};
+pub use sid_bounds::{SidBounds, sid_bounds};
 
 /// A variable, as its index in the order of the graph. Nothing else is counted by this type.
 pub type Node = usize;

@@ -1,0 +1,241 @@
+//! Graph distances, classes and representatives against numbers of independent programs.
+//!
+//! The cases in `golden/graphs.json` are part of the repository and always run; a larger
+//! collection next to the workspace is used when it is there.
+
+use std::path::Path;
+
+use num_bigint::BigUint;
+use seabed::graph::{Dag, EssentialGraph, Node, NodeSet, shd, shd_double, sid, sid_bounds, wrong_effects};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// `rows[i]` = all `j` with an edge `i -> j`; a line is in both rows.
+type Rows = Vec<Vec<Node>>;
+
+#[derive(Deserialize)]
+struct Golden {
+    pairs: Vec<Pair>,
+    classes: Vec<Class>,
+    cyclic: Vec<Rows>,
+}
+
+#[derive(Deserialize)]
+struct Pair {
+    id: u64,
+    truth: Rows,
+    estimate: Rows,
+    shd: usize,
+    shd_double: usize,
+    sid: usize,
+    wrong_effects: Rows,
+    cpdag_truth: Rows,
+    cpdag_estimate: Rows,
+    shd_cpdag: usize,
+    sid_of_cpdag: SidOfClass,
+    /// Class sizes of truth and estimate, where they were enumerated.
+    class_sizes: Option<[u64; 2]>,
+}
+
+#[derive(Deserialize)]
+struct SidOfClass {
+    lower: usize,
+    upper: usize,
+    /// Number of pairs that are wrong in at least one member.
+    wrong_somewhere: usize,
+    /// The bounds are those of each vertex on its own, so they may be too wide.
+    vertex_by_vertex: bool,
+}
+
+#[derive(Deserialize)]
+struct Class {
+    id: u64,
+    dag: Rows,
+    targets: Vec<Vec<Node>>,
+    cpdag: Rows,
+    essential: Rows,
+    representative_of_cpdag: Rows,
+    representative_of_essential: Rows,
+    /// Sizes of the observational and the interventional class, where they were enumerated.
+    sizes: Option<[u64; 2]>,
+}
+
+fn matrix(rows: &Rows) -> Vec<Vec<bool>> {
+    rows.iter().map(|row| (0..rows.len()).map(|j| row.contains(&j)).collect()).collect()
+}
+
+fn dag(rows: &Rows) -> Dag {
+    Dag::from_rows_to_columns(&matrix(rows)).unwrap()
+}
+
+fn class(rows: &Rows) -> EssentialGraph {
+    EssentialGraph::from_rows_to_columns(&matrix(rows)).unwrap()
+}
+
+fn check_pair(pair: &Pair) {
+    let id = pair.id;
+    let (truth, estimate) = (dag(&pair.truth), dag(&pair.estimate));
+    assert_eq!(shd(&truth, &estimate), pair.shd, "shd, case {id}");
+    assert_eq!(shd_double(&truth, &estimate), pair.shd_double, "shd_double, case {id}");
+    assert_eq!(sid(&truth, &estimate), pair.sid, "sid, case {id}");
+    let wrong: Rows = wrong_effects(&truth, &estimate).iter().map(|row| row.iter().collect()).collect();
+    assert_eq!(wrong, pair.wrong_effects, "wrong effects, case {id}");
+    let (cpdag_truth, cpdag_estimate) = (EssentialGraph::cpdag(&truth), EssentialGraph::cpdag(&estimate));
+    assert_eq!(cpdag_truth, class(&pair.cpdag_truth), "cpdag of the truth, case {id}");
+    assert_eq!(cpdag_estimate, class(&pair.cpdag_estimate), "cpdag of the estimate, case {id}");
+    assert_eq!(shd(&cpdag_truth, &cpdag_estimate), pair.shd_cpdag, "shd_cpdag, case {id}");
+    if let Some([of_truth, of_estimate]) = pair.class_sizes {
+        assert_eq!(cpdag_truth.class_size(), BigUint::from(of_truth), "class size, case {id}");
+        assert_eq!(cpdag_estimate.class_size(), BigUint::from(of_estimate), "class size, case {id}");
+    }
+    let (bounds, golden) = (sid_bounds(&truth, &cpdag_estimate), &pair.sid_of_cpdag);
+    if golden.vertex_by_vertex {
+        assert!(golden.lower <= bounds.lower && bounds.upper <= golden.upper, "{bounds:?}, case {id}");
+    } else {
+        assert!(bounds.exact);
+        assert_eq!((bounds.lower, bounds.upper), (golden.lower, golden.upper), "sid bounds, case {id}");
+    }
+    assert_eq!(
+        wrong_somewhere(&truth, &cpdag_estimate),
+        golden.wrong_somewhere,
+        "wrong somewhere, case {id}"
+    );
+}
+
+/// Number of pairs wrong in at least one DAG of the class.
+///
+/// The parents of a vertex within its component may be any clique of its neighbours. One DAG per parent set
+/// is enough: all that counts of it is the row of that vertex.
+fn wrong_somewhere(truth: &Dag, class: &EssentialGraph) -> usize {
+    let nodes = class.len();
+    let row = |i: Node| {
+        let mut wrong = NodeSet::empty(nodes);
+        for clique in cliques(class, class.neighbours(i)) {
+            let parents = clique.union(class.parents(i));
+            let star = Dag::from_edges(nodes, parents.iter().map(|p| (p, i))).unwrap();
+            wrong.union_with(&wrong_effects(truth, &star)[i]);
+        }
+        wrong.len()
+    };
+    (0..nodes).map(row).sum()
+}
+
+fn cliques(class: &EssentialGraph, nodes: &NodeSet) -> Vec<NodeSet> {
+    let mut found = vec![NodeSet::empty(class.len())];
+    for node in nodes {
+        for k in 0..found.len() {
+            if found[k].is_subset(class.neighbours(node)) {
+                let mut larger = found[k].clone();
+                larger.insert(node);
+                found.push(larger);
+            }
+        }
+    }
+    found
+}
+
+fn check_class(case: &Class) {
+    let id = case.id;
+    let dag = dag(&case.dag);
+    let targets: Vec<NodeSet> =
+        case.targets.iter().map(|target| NodeSet::of(dag.len(), target.iter().copied())).collect();
+    let (cpdag, essential) = (EssentialGraph::cpdag(&dag), EssentialGraph::of(&dag, &targets));
+    assert_eq!(cpdag, class(&case.cpdag), "cpdag, case {id}");
+    assert_eq!(essential, class(&case.essential), "essential graph, case {id}");
+    assert_eq!(cpdag.representative(), self::dag(&case.representative_of_cpdag), "case {id}");
+    assert_eq!(essential.representative(), self::dag(&case.representative_of_essential), "case {id}");
+    if let Some([observational, interventional]) = case.sizes {
+        assert_eq!(cpdag.class_size(), BigUint::from(observational), "class size, case {id}");
+        assert_eq!(essential.class_size(), BigUint::from(interventional), "class size, case {id}");
+    }
+}
+
+fn check_cyclic(rows: &Rows) {
+    let cycle = Dag::from_rows_to_columns(&matrix(rows)).unwrap_err().cycle;
+    for (k, from) in cycle.iter().enumerate() {
+        assert!(rows[*from].contains(&cycle[(k + 1) % cycle.len()]), "{cycle:?} is not a cycle");
+    }
+}
+
+fn check(golden: &Golden) {
+    golden.pairs.iter().for_each(check_pair);
+    golden.classes.iter().for_each(check_class);
+    golden.cyclic.iter().for_each(check_cyclic);
+}
+
+#[test]
+fn all_numbers_of_the_repository_agree() {
+    let golden: Golden = serde_json::from_str(include_str!("golden/graphs.json")).unwrap();
+    assert!(golden.pairs.len() >= 30 && golden.classes.len() >= 10 && golden.cyclic.len() >= 5);
+    check(&golden);
+}
+
+#[test]
+fn all_numbers_of_the_large_collection_agree() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden/graphs");
+    if !folder.is_dir() {
+        println!("skipped: there is no {}", folder.display());
+        return;
+    }
+    let read = |name: &str| -> Vec<Value> {
+        serde_json::from_str(&std::fs::read_to_string(folder.join(name)).unwrap()).unwrap()
+    };
+    let pairs: Vec<Value> =
+        ["dag_pair.json", "est_empty.json", "est_equal.json"].iter().flat_map(|name| read(name)).collect();
+    let golden = Golden {
+        pairs: pairs.iter().map(pair_from_collection).collect(),
+        classes: read("essgraphs.json").iter().map(class_from_collection).collect(),
+        cyclic: read("est_cyclic_long.json").iter().map(|case| rows(&case["est"])).collect(),
+    };
+    assert_eq!(golden.pairs.len(), 272);
+    check(&golden);
+}
+
+fn rows(matrix: &Value) -> Rows {
+    let matrix: Vec<Vec<u8>> = serde_json::from_value(matrix.clone()).unwrap();
+    matrix.iter().map(|row| (0..row.len()).filter(|&j| row[j] == 1).collect()).collect()
+}
+
+fn count(value: &Value) -> usize {
+    value.as_u64().unwrap() as usize
+}
+
+fn pair_from_collection(case: &Value) -> Pair {
+    let of_class = &case["sid_cpdag"];
+    Pair {
+        id: case["id"].as_u64().unwrap(),
+        truth: rows(&case["true"]),
+        estimate: rows(&case["est"]),
+        shd: count(&case["shd"]),
+        shd_double: count(&case["shd_double"]),
+        sid: count(&case["sid"]),
+        wrong_effects: rows(&case["sid_incorrect"]),
+        cpdag_truth: rows(&case["cpdag_true"]),
+        cpdag_estimate: rows(&case["cpdag_est"]),
+        shd_cpdag: count(&case["shd_cpdag"]),
+        sid_of_cpdag: SidOfClass {
+            lower: count(&of_class["lower"]),
+            upper: count(&of_class["upper"]),
+            wrong_somewhere: count(&of_class["sid"]),
+            vertex_by_vertex: of_class["local_expansion"].as_bool().unwrap(),
+        },
+        class_sizes: sizes(&case["mec_size_true"], &case["mec_size_est"]),
+    }
+}
+
+fn class_from_collection(case: &Value) -> Class {
+    Class {
+        id: case["id"].as_u64().unwrap(),
+        dag: rows(&case["dag"]),
+        targets: serde_json::from_value(case["targets"].clone()).unwrap(),
+        cpdag: rows(&case["cpdag"]),
+        essential: rows(&case["essgraph"]),
+        representative_of_cpdag: rows(&case["repr_of_cpdag"]),
+        representative_of_essential: rows(&case["repr_of_essgraph"]),
+        sizes: sizes(&case["mec_size"], &case["imec_size"]),
+    }
+}
+
+fn sizes(first: &Value, second: &Value) -> Option<[u64; 2]> {
+    Some([first.as_u64()?, second.as_u64()?])
+}
