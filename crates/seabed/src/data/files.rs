@@ -1,0 +1,156 @@
+//! Tables by the name of their file, and files that are either complete or not there.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::csv::{read_csv, write_csv};
+use super::dataset::Dataset;
+use super::error::DataError;
+use super::layout::ReadOptions;
+use super::loaded::Loaded;
+use super::parquet::{read_parquet, write_parquet};
+
+enum Kind {
+    Csv,
+    Parquet,
+}
+
+/// Reads a table, `.csv` or `.parquet`.
+pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Loaded, DataError> {
+    match kind(path)? {
+        Kind::Csv => read_csv(path, options),
+        Kind::Parquet => read_parquet(path, options),
+    }
+}
+
+/// Writes a table, `.csv` or `.parquet`, [atomically](write_atomically).
+pub fn write_table(path: &Path, dataset: &Dataset) -> Result<(), DataError> {
+    let kind = kind(path)?;
+    let written = write_atomically(path, |writer| match kind {
+        Kind::Csv => write_csv(writer, dataset),
+        Kind::Parquet => write_parquet(writer, dataset),
+    });
+    written.map_err(|source| DataError::Unwritable { file: path.display().to_string(), source })
+}
+
+fn kind(path: &Path) -> Result<Kind, DataError> {
+    let extension = path.extension().and_then(|e| e.to_str()).map(str::to_lowercase);
+    match extension.as_deref() {
+        Some("csv") => Ok(Kind::Csv),
+        Some("parquet") => Ok(Kind::Parquet),
+        _ if path.is_dir() => Err(DataError::Directory { file: path.display().to_string() }),
+        _ => Err(DataError::UnknownKind { file: path.display().to_string() }),
+    }
+}
+
+/// Writes a file so that readers see the old one or the new one, whole, and nothing is left behind on failure.
+///
+/// The bytes go to a temporary file in the same directory, are synced to disk, and take the place of `path`
+/// only then. A symbolic link keeps pointing at its file, and the permissions of a file that is replaced are
+/// kept. What is not a regular file (`/dev/stdout`, a pipe) is written to directly.
+pub fn write_atomically(
+    path: &Path,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+) -> io::Result<()> {
+    let before = match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(metadata) if !metadata.is_file() => {
+            let mut writer = BufWriter::new(OpenOptions::new().write(true).open(path)?);
+            write(&mut writer)?;
+            return writer.flush();
+        }
+        Ok(metadata) => Some(metadata),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let path: PathBuf = if before.is_some() { fs::canonicalize(path)? } else { path.to_path_buf() };
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".seabed-").suffix(".part");
+    #[cfg(unix)]
+    {
+        // Temporary files are private by default; what people ask for has the permissions of any new file.
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let part = builder.tempfile_in(directory)?;
+    let mut writer = BufWriter::with_capacity(1 << 16, part.as_file());
+    write(&mut writer)?;
+    writer.flush()?;
+    drop(writer);
+    if let Some(before) = before {
+        part.as_file().set_permissions(before.permissions())?;
+    }
+    part.as_file().sync_all()?;
+    part.persist(&path).map_err(|error| error.error)?;
+    sync_directory(directory)
+}
+
+/// The new name is on disk only when the directory is; systems that cannot open directories need no more.
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(directory: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_failure_leaves_the_old_file_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.txt");
+        write_atomically(&path, |w| w.write_all(b"old")).unwrap();
+        let failed = write_atomically(&path, |w| {
+            w.write_all(&[b'x'; 1 << 20])?;
+            Err(io::Error::other("the disk is full"))
+        });
+        assert_eq!(failed.unwrap_err().to_string(), "the disk is full");
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(entries(directory.path()), ["a.txt"]);
+        write_atomically(&path, |w| w.write_all(b"new")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_permissions_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let directory = tempfile::tempdir().unwrap();
+        let (file, link) = (directory.path().join("file"), directory.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("file", &link).unwrap();
+        write_atomically(&link, |w| w.write_all(b"new")).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+
+        let fresh = directory.path().join("fresh");
+        write_atomically(&fresh, |w| w.write_all(b"x")).unwrap();
+        fs::write(directory.path().join("plain"), "x").unwrap();
+        let mode = |name: &str| fs::metadata(directory.path().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode("fresh"), mode("plain"));
+    }
+
+    #[test]
+    fn other_extensions_are_refused() {
+        let error = read_table(Path::new("data.xlsx"), &ReadOptions::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "data.xlsx: tables are read and written as .csv or .parquet; the name must end in one of them"
+        );
+    }
+}

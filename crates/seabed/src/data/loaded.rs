@@ -1,0 +1,66 @@
+//! What reading a table gives: the data, and what is worth a look although nothing is wrong.
+
+use super::dataset::Dataset;
+use super::wording::{Excerpt, argument};
+
+/// A data set as it was read, with what the user may want to know about it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Loaded {
+    /// The data.
+    pub dataset: Dataset,
+    /// What is unusual, in the order of the columns.
+    pub warnings: Vec<DataWarning>,
+}
+
+/// Something unusual that does not hinder reading.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataWarning {
+    /// The same value in every row.
+    #[error("column {} is {value} in every row: nothing can be learnt about its causes or effects", Excerpt::new(.column))]
+    ConstantColumn {
+        /// Its name.
+        column: String,
+        /// Its value.
+        value: f64,
+    },
+    /// 0, 1, 2, ... or 1, 2, 3, ... down the rows.
+    #[error("column {} counts the rows; if it is not a variable, leave it out with --ignore {}",
+        Excerpt::new(.column), argument(.column))]
+    RowCounter {
+        /// Its name.
+        column: String,
+    },
+    /// The index that pandas writes beside the columns.
+    #[error("column {} is an index that pandas wrote; it is left out", Excerpt::new(.column))]
+    IndexLeftOut {
+        /// Its name.
+        column: String,
+    },
+}
+
+impl Loaded {
+    pub(super) fn new(dataset: Dataset, mut warnings: Vec<DataWarning>) -> Self {
+        // A single row would be constant in every column.
+        if dataset.rows() > 1 {
+            for node in dataset.constant_columns() {
+                let column = dataset.names()[node].clone();
+                warnings.push(DataWarning::ConstantColumn { column, value: dataset.column(node)[0] });
+            }
+        }
+        // Fewer rows can count by chance.
+        if dataset.rows() >= 5 {
+            let counters = (0..dataset.variables()).filter(|&node| counts_rows(dataset.column(node)));
+            warnings.extend(
+                counters.map(|node| DataWarning::RowCounter { column: dataset.names()[node].clone() }),
+            );
+        }
+        Self { dataset, warnings }
+    }
+}
+
+fn counts_rows(column: &[f64]) -> bool {
+    let first = column[0];
+    (first == 0.0 || first == 1.0)
+        && column.iter().enumerate().all(|(row, &value)| value == first + row as f64)
+}

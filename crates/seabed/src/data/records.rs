@@ -1,0 +1,230 @@
+//! Rows of cells out of a CSV file: encoding, separators, quotes and sizes.
+//!
+//! Memory stays bounded whatever the file holds. What the cells mean is left to
+//! [`csv`](super::csv) and [`graph_file`](super::graph_file).
+
+use std::io::{self, Read};
+
+use csv::{ByteRecord, ErrorKind, ReaderBuilder};
+
+use super::error::{Cells, DataError};
+use super::names::trimmed;
+use super::wording::Place;
+
+/// The longest row that is read, in bytes.
+pub(super) const LONGEST_ROW: usize = 16 << 20;
+
+/// The most columns that are read.
+pub(super) const MOST_COLUMNS: usize = 100_000;
+
+/// Follows the file as a row of its own; where it does not arrive as one, a quotation mark was still open.
+const END: &[u8] = b"\n\x04";
+
+/// The rows of a CSV file, one after the other.
+pub(super) struct Records<R: Read> {
+    reader: csv::Reader<Bounded<R>>,
+    file: String,
+    record: ByteRecord,
+    columns: usize,
+    row: usize,
+}
+
+impl<R: Read> Records<R> {
+    pub(super) fn new(reader: R, file: &str) -> Self {
+        let bounded = Bounded { inner: reader.chain(END), since_row: 0, begun: false, ended: false };
+        let reader = ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .buffer_capacity(1 << 18)
+            .from_reader(bounded);
+        Self { reader, file: file.to_string(), record: ByteRecord::new(), columns: 0, row: 0 }
+    }
+
+    /// The names in the first line, without the white space around them.
+    pub(super) fn header(&mut self) -> Result<Vec<String>, DataError> {
+        if !self.read()? {
+            return Err(DataError::EmptyFile { file: self.file.clone() });
+        }
+        self.columns = self.record.len();
+        if self.columns > MOST_COLUMNS {
+            return Err(DataError::TooMany {
+                file: self.file.clone(),
+                what: "columns",
+                found: self.columns as u64,
+                limit: MOST_COLUMNS as u64,
+            });
+        }
+        let marked = self.record[0].starts_with(b"\xff\xfe") || self.record[0].starts_with(b"\xfe\xff");
+        if marked || self.record.as_slice().contains(&0) {
+            return Err(DataError::NotUtf8 { at: Box::new(self.place()), utf16: true });
+        }
+        let names = self.record.iter().map(|cell| match std::str::from_utf8(cell) {
+            Ok(name) => Ok(trimmed(name).to_string()),
+            Err(_) => Err(self.not_utf8()),
+        });
+        let names: Vec<String> = names.collect::<Result<_, _>>()?;
+        if let [name] = names.as_slice() {
+            let separators = [(';', "semicolons"), ('\t', "tabs")];
+            if let Some((_, separator)) = separators.into_iter().find(|&(c, _)| name.contains(c)) {
+                return Err(DataError::WrongSeparator { file: self.file.clone(), separator });
+            }
+        }
+        Ok(names)
+    }
+
+    /// Goes to the next row; false if there is none.
+    pub(super) fn advance(&mut self) -> Result<bool, DataError> {
+        self.row += 1;
+        self.read()
+    }
+
+    /// The cells of this row.
+    #[inline]
+    pub(super) fn cells(&self) -> &ByteRecord {
+        &self.record
+    }
+
+    /// Number of rows up to this one, the header not counted.
+    pub(super) fn row(&self) -> usize {
+        self.row
+    }
+
+    /// Where this row is.
+    pub(super) fn place(&self) -> Place {
+        let line = self.record.position().map_or(1, csv::Position::line);
+        let place = Place::file(&self.file).line(line);
+        if self.row > 0 { place.row(self.row) } else { place }
+    }
+
+    /// The error of a row that has not as many cells as expected.
+    pub(super) fn ragged(&self) -> DataError {
+        let at = Box::new(self.place());
+        DataError::RaggedRow { at, cells: Cells(self.record.len()), header: Cells(self.columns) }
+    }
+
+    /// The error of bytes in this row that are not text.
+    pub(super) fn not_utf8(&self) -> DataError {
+        DataError::NotUtf8 { at: Box::new(self.place()), utf16: false }
+    }
+
+    fn read(&mut self) -> Result<bool, DataError> {
+        let begin = self.reader.position().line();
+        let found = self.reader.read_byte_record(&mut self.record);
+        let found = found.map_err(|error| self.failed(error, begin))?;
+        let bounded = self.reader.get_mut();
+        bounded.since_row = 0;
+        // END has no line end, so the record that it ends is complete only when there is nothing more to read.
+        if !found || !bounded.ended {
+            return Ok(found);
+        }
+        if self.record.len() == 1 && self.record[0] == END[1..] {
+            return Ok(false);
+        }
+        if self.record.iter().last().is_some_and(|cell| cell.ends_with(END)) {
+            return Err(DataError::OpenQuote { at: Box::new(self.place()) });
+        }
+        Ok(true)
+    }
+
+    fn failed(&self, error: csv::Error, line: u64) -> DataError {
+        let file = self.file.clone();
+        let source = match error.into_kind() {
+            ErrorKind::Io(source) => source,
+            // Nothing else can go wrong with flexible records of bytes.
+            _ => io::Error::from(io::ErrorKind::InvalidData),
+        };
+        if source.get_ref().is_some_and(|inner| inner.is::<TooLong>()) {
+            let place = Place::file(&file).line(line);
+            let at = Box::new(if self.row > 0 { place.row(self.row) } else { place });
+            return DataError::RowTooLong { at, limit: LONGEST_ROW };
+        }
+        DataError::unreadable(file, source)
+    }
+}
+
+/// Stops reading when a row does not end.
+struct Bounded<R> {
+    inner: io::Chain<R, &'static [u8]>,
+    /// Bytes handed out since the last row was complete.
+    since_row: usize,
+    begun: bool,
+    ended: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the row is too long")]
+struct TooLong;
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.since_row > LONGEST_ROW {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, TooLong));
+        }
+        // A byte-order mark is recognised only if it comes in one piece, with something behind it.
+        let least = if !self.begun { buffer.len().min(4) } else { 1 };
+        let mut got = 0;
+        while got < least {
+            match self.inner.read(&mut buffer[got..]) {
+                Ok(0) => break,
+                Ok(more) => got += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.since_row += got;
+        self.begun = true;
+        self.ended = got == 0;
+        Ok(got)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands out a single byte at a time.
+    struct Slow<'a>(&'a [u8]);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let (now, later) = self.0.split_at(self.0.len().min(buffer.len()).min(1));
+            buffer[..now.len()].copy_from_slice(now);
+            self.0 = later;
+            Ok(now.len())
+        }
+    }
+
+    fn rows(text: &[u8]) -> Result<Vec<Vec<String>>, DataError> {
+        let mut records = Records::new(Slow(text), "t.csv");
+        let mut rows = vec![records.header()?];
+        while records.advance()? {
+            rows.push(records.cells().iter().map(|c| String::from_utf8_lossy(c).into_owned()).collect());
+        }
+        Ok(rows)
+    }
+
+    #[test]
+    fn quotes_marks_and_line_ends_are_understood() {
+        let expected = vec![vec!["a b", "c\"d"], vec!["1", "x\ny"], vec!["2", ""]];
+        for text in [
+            "\u{feff}\"a b\",\"c\"\"d\"\r\n1,\"x\ny\"\r\n2,\r\n\r\n",
+            " a b ,\"c\"\"d\"\n\n1,\"x\ny\"\n2,",
+            "a b,\"c\"\"d\"\r1,\"x\ny\"\r2,\r",
+        ] {
+            assert_eq!(rows(text.as_bytes()).unwrap(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_row_like_the_end_mark_is_a_row() {
+        assert_eq!(rows(b"a\n\x04\n\x04\n").unwrap(), [["a"], ["\x04"], ["\x04"]]);
+        assert_eq!(rows(b"a\n\x04").unwrap(), [["a"], ["\x04"]]);
+    }
+
+    #[test]
+    fn an_open_quote_is_found_wherever_it_is() {
+        for text in ["a,b\n1,\"x\n2,y\n", "\"a,b\n1,2", "a,b\n1,2\n\""] {
+            assert!(matches!(rows(text.as_bytes()), Err(DataError::OpenQuote { .. })), "{text:?}");
+        }
+    }
+}
