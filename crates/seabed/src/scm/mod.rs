@@ -1,1 +1,18 @@
-//! To come.
+//! Structural causal models: X_j = f_j(parents of j) + noise, and weighted ensembles of them.
+//!
+//! An [`Ensemble`] is all that design and evaluation see of a posterior. Tables of values are column-major:
+//! `columns[j][row]` is variable j. docs/math.md gives the formulas and their names here.
+
+mod ensemble;
+mod file;
+mod intervention;
+mod json;
+mod mechanism;
+mod model;
+mod npz;
+
+pub use ensemble::{Ensemble, EnsembleError};
+pub use file::ScmFileError;
+pub use intervention::{Intervention, InterventionError};
+pub use mechanism::{Linear, Mechanism, Mlp};
+pub use model::{Scm, ScmError};

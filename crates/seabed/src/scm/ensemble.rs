@@ -1,0 +1,124 @@
+//! A belief about the world: weighted draws of structural causal models over the same variables.
+
+use super::Scm;
+use crate::data::Names;
+use crate::graph::Node;
+use crate::num::{log_sum_exp, sum_in_order};
+
+/// Weighted models over the same variables; never empty, weights positive with sum 1.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Ensemble {
+    draws: Vec<Scm>,
+    weights: Vec<f64>,
+}
+
+/// Draws that make no ensemble.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum EnsembleError {
+    /// No draw at all.
+    #[error("an ensemble needs at least one draw")]
+    Empty,
+    /// Not one weight a draw.
+    #[error("{draws} draws but {weights} weights: every draw has one weight")]
+    Counts {
+        /// Number of draws.
+        draws: usize,
+        /// Number of weights.
+        weights: usize,
+    },
+    /// A weight that is not a positive number.
+    #[error("draw {draw} has the weight {weight}: weights are positive, finite numbers")]
+    Weight {
+        /// The draw, counted from 0.
+        draw: usize,
+        /// Its weight.
+        weight: f64,
+    },
+    /// Draws over different variables.
+    #[error(
+        "draw {draw} is over other variables than draw 0: all draws have the same names in the same order"
+    )]
+    Names {
+        /// The first draw that differs, counted from 0.
+        draw: usize,
+    },
+}
+
+impl Ensemble {
+    /// An ensemble of weighted draws; weights are brought to sum 1.
+    pub fn new(draws: Vec<Scm>, weights: Vec<f64>) -> Result<Self, EnsembleError> {
+        if draws.len() != weights.len() {
+            return Err(EnsembleError::Counts { draws: draws.len(), weights: weights.len() });
+        }
+        let Some(first) = draws.first() else { return Err(EnsembleError::Empty) };
+        let positive = |weight: f64| weight > 0.0 && weight.is_finite();
+        if let Some(draw) = weights.iter().position(|&weight| !positive(weight)) {
+            return Err(EnsembleError::Weight { draw, weight: weights[draw] });
+        }
+        if let Some(draw) = draws.iter().position(|scm| scm.names() != first.names()) {
+            return Err(EnsembleError::Names { draw });
+        }
+        // Divided by the largest first, so that no sum overflows.
+        let largest = weights.iter().copied().fold(0.0, f64::max);
+        let relative: Vec<f64> = weights.iter().map(|weight| weight / largest).collect();
+        let total = sum_in_order(&relative);
+        // Weights that are already normalised stay as they are, so that a file read back is the file written.
+        let weights = if (sum_in_order(&weights) - 1.0).abs() < 1e-14 {
+            weights
+        } else {
+            relative.iter().map(|weight| weight / total).collect()
+        };
+        Ok(Self { draws, weights })
+    }
+
+    /// An ensemble in which every draw counts the same.
+    pub fn uniform(draws: Vec<Scm>) -> Result<Self, EnsembleError> {
+        let weights = vec![1.0 / draws.len() as f64; draws.len()];
+        Self::new(draws, weights)
+    }
+
+    /// The variables' names.
+    pub fn names(&self) -> &Names {
+        self.draws[0].names()
+    }
+
+    /// The models.
+    pub fn draws(&self) -> &[Scm] {
+        &self.draws
+    }
+
+    /// The weights of the models, with sum 1.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The mean of a function of the draws.
+    pub fn mean(&self, f: impl Fn(&Scm) -> f64) -> f64 {
+        self.draws.iter().zip(&self.weights).map(|(draw, weight)| weight * f(draw)).sum()
+    }
+
+    /// `[i][j]` = probability of the edge `i -> j`: exactly 0 where no draw has it, exactly 1 where all have it.
+    pub fn edge_probabilities(&self) -> Vec<Vec<f64>> {
+        let nodes = self.names().len();
+        let mut sums = vec![vec![0.0; nodes]; nodes];
+        let mut counts = vec![vec![0; nodes]; nodes];
+        for (draw, weight) in self.draws.iter().zip(&self.weights) {
+            for (from, to) in draw.dag().edges() {
+                sums[from][to] += weight;
+                counts[from][to] += 1;
+            }
+        }
+        let all = self.draws.len();
+        let probability = |from: Node, to: Node| {
+            if counts[from][to] == all { 1.0 } else { f64::min(sums[from][to], 1.0) }
+        };
+        (0..nodes).map(|from| (0..nodes).map(|to| probability(from, to)).collect()).collect()
+    }
+
+    /// ln Σ_k weight_k exp(values\[k\]): the log of a mean over the draws.
+    pub fn log_mean_exp(&self, values: &[f64]) -> f64 {
+        let weighted: Vec<f64> =
+            values.iter().zip(&self.weights).map(|(x, weight)| x + weight.ln()).collect();
+        log_sum_exp(&weighted)
+    }
+}

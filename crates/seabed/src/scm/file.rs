@@ -1,0 +1,171 @@
+//! Files of models and ensembles: which form a file has, and what is wrong with a bad one.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Ensemble, EnsembleError, Scm, ScmError, json, npz};
+use crate::data::Names;
+
+/// What is wrong with a file of models.
+#[derive(Debug, thiserror::Error)]
+pub enum ScmFileError {
+    /// The file cannot be read.
+    #[error("{file}: {reason}")]
+    Read {
+        /// The file.
+        file: String,
+        /// What the system says.
+        reason: std::io::Error,
+    },
+    /// Not the JSON of a model or an ensemble.
+    #[error("{file}: {reason}; `seabed simulate --save-scm` writes an example of the form")]
+    Json {
+        /// The file.
+        file: String,
+        /// Where and why.
+        reason: serde_json::Error,
+    },
+    /// The names are no names.
+    #[error("{file}: {reason}")]
+    Names {
+        /// The file.
+        file: String,
+        /// What is wrong with them.
+        reason: crate::data::NameError,
+    },
+    /// A node whose name is not listed.
+    #[error("{file}: the node {name:?} is not listed in `names`; add it there or remove the node")]
+    UnknownNode {
+        /// The file.
+        file: String,
+        /// The node.
+        name: String,
+    },
+    /// A name without a node.
+    #[error(
+        "{file}: `names` lists {name:?}, but there is no such node; every name needs one entry in `nodes`"
+    )]
+    MissingNode {
+        /// The file.
+        file: String,
+        /// The name.
+        name: String,
+    },
+    /// A node that is given twice.
+    #[error("{file}: the node {name:?} is given twice; keep one of them")]
+    NodeTwice {
+        /// The file.
+        file: String,
+        /// The node.
+        name: String,
+    },
+    /// A parent that is unknown or listed twice.
+    #[error("{file}: the node {node:?} has the parent {parent:?}, which is not in `names` or listed twice")]
+    Parent {
+        /// The file.
+        file: String,
+        /// The node.
+        node: String,
+        /// The parent.
+        parent: String,
+    },
+    /// Weights that do not fit the parents.
+    #[error(
+        "{file}: the mechanism of {node:?} does not fit its {parents} parents: a linear one has one weight a parent, \
+         an mlp one row of `w1` a parent, each as long as `b1` and `w2`"
+    )]
+    Shape {
+        /// The file.
+        file: String,
+        /// The node.
+        node: String,
+        /// Number of its parents.
+        parents: usize,
+    },
+    /// The parents form a cycle.
+    #[error("{file}: the parents form a cycle: {} -> {}; a causal model needs an acyclic graph", cycle.join(" -> "), cycle[0])]
+    Cycle {
+        /// The file.
+        file: String,
+        /// The nodes of the cycle.
+        cycle: Vec<String>,
+    },
+    /// Parts that make no model.
+    #[error("{file}: {reason}")]
+    Model {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        reason: ScmError,
+    },
+    /// Draws that make no ensemble.
+    #[error("{file}: {reason}")]
+    Ensemble {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        reason: EnsembleError,
+    },
+    /// A damaged or foreign archive.
+    #[error("{file}: {member}: {problem}; an ensemble is the .npz or .json file that seabed writes")]
+    Binary {
+        /// The file.
+        file: String,
+        /// The part of the archive.
+        member: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl Scm {
+    /// Reads a model from JSON.
+    pub fn read(path: &Path) -> Result<Self, ScmFileError> {
+        Self::from_json(&content(path)?, &path.display().to_string())
+    }
+
+    /// A model from JSON text; `source` is its name in errors.
+    pub fn from_json(text: &[u8], source: &str) -> Result<Self, ScmFileError> {
+        json::scm_from_json(text, source)
+    }
+
+    /// The model as JSON text; [`Scm::from_json`] gives it back bit for bit.
+    pub fn to_json(&self) -> String {
+        json::scm_to_json(self)
+    }
+}
+
+impl Ensemble {
+    /// Reads an ensemble, binary or JSON by content; the JSON of a single model is an ensemble of one draw.
+    pub fn read(path: &Path) -> Result<Self, ScmFileError> {
+        Self::from_bytes(&content(path)?, &path.display().to_string())
+    }
+
+    /// An ensemble from the content of a file; `source` is its name in errors.
+    pub fn from_bytes(bytes: &[u8], source: &str) -> Result<Self, ScmFileError> {
+        if bytes.starts_with(b"PK") {
+            npz::ensemble_from_npz(bytes, source)
+        } else {
+            json::ensemble_from_json(bytes, source)
+        }
+    }
+
+    /// The ensemble as JSON text, for small ones.
+    pub fn to_json(&self) -> String {
+        json::ensemble_to_json(self)
+    }
+
+    /// The ensemble as an `.npz` archive, which `numpy.load` opens.
+    pub fn to_npz(&self) -> Vec<u8> {
+        npz::ensemble_to_npz(self).expect("an archive in memory can be written")
+    }
+}
+
+fn content(path: &Path) -> Result<Vec<u8>, ScmFileError> {
+    fs::read(path).map_err(|reason| ScmFileError::Read { file: path.display().to_string(), reason })
+}
+
+pub(super) fn checked_names(names: Vec<String>, source: &str) -> Result<Names, ScmFileError> {
+    crate::data::check_names(&names).map_err(|reason| ScmFileError::Names { file: source.into(), reason })?;
+    Ok(names.into())
+}

@@ -1,0 +1,193 @@
+//! Models and small ensembles as JSON. The field names are a promise to users' scripts: add, never rename.
+//!
+//! What is written here is read back bit for bit; ensembles of any size have a [binary form](super::npz).
+
+use serde::{Deserialize, Serialize};
+
+use super::file::ScmFileError;
+use super::{Ensemble, Linear, Mechanism, Mlp, Scm};
+use crate::data::Names;
+use crate::graph::{Dag, Node};
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScmForm {
+    names: Vec<String>,
+    nodes: Vec<NodeForm>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EnsembleForm {
+    names: Vec<String>,
+    weights: Vec<f64>,
+    draws: Vec<DrawForm>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DrawForm {
+    nodes: Vec<NodeForm>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NodeForm {
+    name: String,
+    parents: Vec<String>,
+    mechanism: MechanismForm,
+    noise_sd: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+enum MechanismForm {
+    Linear {
+        weights: Vec<f64>,
+        #[serde(default)]
+        intercept: f64,
+    },
+    Mlp {
+        w1: Vec<Vec<f64>>,
+        b1: Vec<f64>,
+        w2: Vec<f64>,
+        b2: f64,
+    },
+}
+
+/// The model as JSON text; `source` names the text in errors.
+pub(super) fn scm_from_json(text: &[u8], source: &str) -> Result<Scm, ScmFileError> {
+    let form: ScmForm = parse(text, source)?;
+    let names = super::file::checked_names(form.names, source)?;
+    model(&names, form.nodes, source)
+}
+
+pub(super) fn scm_to_json(scm: &Scm) -> String {
+    let form = ScmForm { names: scm.names().to_vec(), nodes: nodes(scm) };
+    pretty(&form)
+}
+
+/// An ensemble as JSON text. A single model is an ensemble of one draw.
+pub(super) fn ensemble_from_json(text: &[u8], source: &str) -> Result<Ensemble, ScmFileError> {
+    #[derive(Deserialize)]
+    struct Either {
+        nodes: Option<serde::de::IgnoredAny>,
+    }
+    let either: Either = parse(text, source)?;
+    if either.nodes.is_some() {
+        let scm = scm_from_json(text, source)?;
+        return Ok(Ensemble::uniform(vec![scm]).expect("one draw is an ensemble"));
+    }
+    let form: EnsembleForm = parse(text, source)?;
+    let names = super::file::checked_names(form.names, source)?;
+    let draws: Result<Vec<Scm>, _> =
+        form.draws.into_iter().map(|draw| model(&names, draw.nodes, source)).collect();
+    Ensemble::new(draws?, form.weights)
+        .map_err(|reason| ScmFileError::Ensemble { file: source.into(), reason })
+}
+
+pub(super) fn ensemble_to_json(ensemble: &Ensemble) -> String {
+    let form = EnsembleForm {
+        names: ensemble.names().to_vec(),
+        weights: ensemble.weights().to_vec(),
+        draws: ensemble.draws().iter().map(|scm| DrawForm { nodes: nodes(scm) }).collect(),
+    };
+    pretty(&form)
+}
+
+fn parse<'a, T: Deserialize<'a>>(text: &'a [u8], source: &str) -> Result<T, ScmFileError> {
+    serde_json::from_slice(text).map_err(|reason| ScmFileError::Json { file: source.into(), reason })
+}
+
+fn pretty(form: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(form).expect("finite numbers and strings have a JSON form");
+    text.push('\n');
+    text
+}
+
+fn nodes(scm: &Scm) -> Vec<NodeForm> {
+    let names = scm.names();
+    let node = |node: Node| NodeForm {
+        name: names[node].clone(),
+        parents: scm.dag().parents(node).iter().map(|parent| names[parent].clone()).collect(),
+        mechanism: match scm.mechanism(node) {
+            Mechanism::Linear(linear) => {
+                MechanismForm::Linear { weights: linear.weights.clone(), intercept: linear.intercept }
+            }
+            Mechanism::Mlp(mlp) => MechanismForm::Mlp {
+                // Without hidden units there is still one (empty) row a parent.
+                w1: (0..scm.dag().parents(node).len())
+                    .map(|k| mlp.w1[k * mlp.b1.len()..(k + 1) * mlp.b1.len()].to_vec())
+                    .collect(),
+                b1: mlp.b1.clone(),
+                w2: mlp.w2.clone(),
+                b2: mlp.b2,
+            },
+        },
+        noise_sd: scm.noise_sd()[node],
+    };
+    (0..names.len()).map(node).collect()
+}
+
+/// The model of the listed nodes, which may stand in any order and list their parents in any order.
+fn model(names: &Names, nodes: Vec<NodeForm>, source: &str) -> Result<Scm, ScmFileError> {
+    let file = || source.to_string();
+    let known = |name: &str| names.iter().position(|n| n == name);
+    let mut forms: Vec<Option<NodeForm>> = names.iter().map(|_| None).collect();
+    for form in nodes {
+        let Some(node) = known(&form.name) else {
+            return Err(ScmFileError::UnknownNode { file: file(), name: form.name });
+        };
+        if let Some(twice) = forms[node].replace(form) {
+            return Err(ScmFileError::NodeTwice { file: file(), name: twice.name });
+        }
+    }
+    let mut edges = Vec::new();
+    let (mut mechanisms, mut noise_sd) = (Vec::new(), Vec::new());
+    for (node, form) in forms.into_iter().enumerate() {
+        let Some(form) = form else {
+            return Err(ScmFileError::MissingNode { file: file(), name: names[node].clone() });
+        };
+        let mut parents: Vec<Node> = Vec::with_capacity(form.parents.len());
+        for parent in &form.parents {
+            match known(parent) {
+                Some(parent) if !parents.contains(&parent) => parents.push(parent),
+                _ => {
+                    let (node, parent) = (form.name, parent.clone());
+                    return Err(ScmFileError::Parent { file: file(), node, parent });
+                }
+            }
+        }
+        edges.extend(parents.iter().map(|&parent| (parent, node)));
+        let mechanism = mechanism(form.mechanism, &parents).ok_or_else(|| ScmFileError::Shape {
+            file: file(),
+            node: form.name,
+            parents: parents.len(),
+        })?;
+        mechanisms.push(mechanism);
+        noise_sd.push(form.noise_sd);
+    }
+    let dag = Dag::from_edges(names.len(), edges).map_err(|error| {
+        let cycle = error.cycle.iter().map(|&node| names[node].clone()).collect();
+        ScmFileError::Cycle { file: file(), cycle }
+    })?;
+    Scm::new(names.clone(), dag, mechanisms, noise_sd)
+        .map_err(|reason| ScmFileError::Model { file: file(), reason })
+}
+
+/// The mechanism with its weights in ascending order of the parents; None if the shapes do not fit.
+fn mechanism(form: MechanismForm, parents: &[Node]) -> Option<Mechanism> {
+    let mut ascending: Vec<usize> = (0..parents.len()).collect();
+    ascending.sort_by_key(|&k| parents[k]);
+    match form {
+        MechanismForm::Linear { weights, intercept } => (weights.len() == parents.len()).then(|| {
+            let weights = ascending.iter().map(|&k| weights[k]).collect();
+            Mechanism::Linear(Linear { weights, intercept })
+        }),
+        MechanismForm::Mlp { w1, b1, w2, b2 } => {
+            let fits = w1.len() == parents.len() && w1.iter().all(|row| row.len() == b1.len());
+            let rows = ascending.iter().flat_map(|&k| w1[k].iter().copied());
+            fits.then(|| Mechanism::Mlp(Mlp { w1: rows.collect(), b1, w2, b2 }))
+        }
+    }
+}

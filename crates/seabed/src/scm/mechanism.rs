@@ -1,0 +1,126 @@
+//! Mechanisms: the mean of a variable as a function of its parents, evaluated for many samples at once.
+//!
+//! A mechanism knows its parents only by their order (ascending by node); which they are, the noise and the
+//! graph belong to the [model](super::Scm).
+
+use multiversion::multiversion;
+
+/// Samples that are worked on at a time: a block of every hidden unit stays in the first-level cache.
+pub(super) const BLOCK: usize = 128;
+
+/// The mean of a variable given its parents.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Mechanism {
+    /// A weighted sum of the parents.
+    Linear(Linear),
+    /// A network with one hidden layer of rectified linear units.
+    Mlp(Mlp),
+}
+
+/// mean = intercept + Σ_k weights\[k\] x_k.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Linear {
+    /// One weight a parent, in ascending order of the parents.
+    pub weights: Vec<f64>,
+    /// The mean at zero.
+    pub intercept: f64,
+}
+
+/// mean = b2 + Σ_h w2\[h\] max(0, b1\[h\] + Σ_k w1\[k\]\[h\] x_k).
+#[derive(Clone, PartialEq, Debug)]
+pub struct Mlp {
+    /// Shape [parents, hidden], row after row: the weights of the first parent to all hidden units come first.
+    pub w1: Vec<f64>,
+    /// Biases of the hidden units, [hidden].
+    pub b1: Vec<f64>,
+    /// Weights of the hidden units, [hidden].
+    pub w2: Vec<f64>,
+    /// The mean when no hidden unit is active.
+    pub b2: f64,
+}
+
+impl Mechanism {
+    /// Do the shapes fit this number of parents?
+    pub(super) fn fits(&self, parents: usize) -> bool {
+        match self {
+            Self::Linear(linear) => linear.weights.len() == parents,
+            Self::Mlp(mlp) => mlp.w2.len() == mlp.b1.len() && mlp.w1.len() == parents * mlp.b1.len(),
+        }
+    }
+
+    /// All numbers of the mechanism in a fixed order: linear: weights, intercept; MLP: w1, b1, w2, b2.
+    pub fn parameters(&self) -> impl Iterator<Item = f64> + '_ {
+        let (lists, last): ([&[f64]; 3], f64) = match self {
+            Self::Linear(linear) => ([&linear.weights, &[], &[]], linear.intercept),
+            Self::Mlp(mlp) => ([&mlp.w1, &mlp.b1, &mlp.w2], mlp.b2),
+        };
+        lists.into_iter().flatten().copied().chain([last])
+    }
+
+    /// The means of `out.len()` samples, at most [`BLOCK`]; `parents[k]` holds the k-th parent's values.
+    pub(super) fn mean_of_block(&self, parents: &[&[f64]], out: &mut [f64]) {
+        match self {
+            Self::Linear(linear) => {
+                out.fill(linear.intercept);
+                for (x, &w) in parents.iter().zip(&linear.weights) {
+                    add_scaled(out, x, w);
+                }
+            }
+            Self::Mlp(mlp) => {
+                out.fill(mlp.b2);
+                let hidden = mlp.b1.len();
+                let mut unit = [0.0; BLOCK];
+                for h in 0..hidden {
+                    let unit = &mut unit[..out.len()];
+                    unit.fill(mlp.b1[h]);
+                    for (k, x) in parents.iter().enumerate() {
+                        add_scaled(unit, x, mlp.w1[k * hidden + h]);
+                    }
+                    add_rectified(out, unit, mlp.w2[h]);
+                }
+            }
+        }
+    }
+
+    /// The mechanism between variables in other units, x' = (x - mean) / scale, for the variable itself and,
+    /// in order, for its parents.
+    pub(super) fn rescaled(&self, own: (f64, f64), parents: &[(f64, f64)]) -> Self {
+        let (own_mean, own_scale) = own;
+        match self {
+            Self::Linear(linear) => {
+                let shift: f64 = linear.weights.iter().zip(parents).map(|(w, (mean, _))| w * mean).sum();
+                let weights = linear.weights.iter().zip(parents).map(|(w, (_, scale))| w * scale / own_scale);
+                let intercept = (linear.intercept + shift - own_mean) / own_scale;
+                Self::Linear(Linear { weights: weights.collect(), intercept })
+            }
+            Self::Mlp(mlp) => {
+                let hidden = mlp.b1.len();
+                let (mut w1, mut b1) = (mlp.w1.clone(), mlp.b1.clone());
+                for (k, (mean, scale)) in parents.iter().enumerate() {
+                    for h in 0..hidden {
+                        b1[h] += w1[k * hidden + h] * mean;
+                        w1[k * hidden + h] *= scale;
+                    }
+                }
+                let w2 = mlp.w2.iter().map(|w| w / own_scale).collect();
+                Self::Mlp(Mlp { w1, b1, w2, b2: (mlp.b2 - own_mean) / own_scale })
+            }
+        }
+    }
+}
+
+/// out += weight * x.
+#[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
+fn add_scaled(out: &mut [f64], x: &[f64], weight: f64) {
+    for (y, x) in out.iter_mut().zip(x) {
+        *y += weight * x;
+    }
+}
+
+/// out += weight * max(0, x).
+#[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
+fn add_rectified(out: &mut [f64], x: &[f64], weight: f64) {
+    for (y, &x) in out.iter_mut().zip(x) {
+        *y += weight * if x > 0.0 { x } else { 0.0 };
+    }
+}
