@@ -98,6 +98,11 @@ impl Dataset {
         &self.columns[node]
     }
 
+    /// The values of all variables, `[variables][rows]`.
+    pub fn columns(&self) -> &[Vec<f64>] {
+        &self.columns
+    }
+
     /// The distinct sets of targets, smaller sets first and sets of one size by the names of their members.
     ///
     /// So the observational regime is the first one, if there is any, and the order depends neither on the

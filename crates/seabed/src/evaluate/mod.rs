@@ -1,1 +1,63 @@
-//! To come.
+//! How close a belief is to the truth, and how hard the data make it to find out.
+//!
+//! Everything is a function of an [`Ensemble`] or its edge probabilities and the true graph: posteriors and
+//! worlds are not known here. Edges are counted over all ordered pairs of different variables.
+
+mod edges;
+mod likelihood;
+mod sortability;
+
+pub use edges::{Bin, area_under_roc, average_precision, brier, calibration, expected_calibration_error};
+pub use likelihood::held_out_log_likelihood;
+pub use sortability::{Sortability, SortabilityError, sortability};
+
+use serde::Serialize;
+
+use crate::graph::{Dag, shd, sid};
+use crate::num::parallel::ordered_map;
+use crate::scm::Ensemble;
+
+/// An ensemble against the true graph.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Scores {
+    /// Expected structural Hamming distance; a reversed edge counts once.
+    pub eshd: f64,
+    /// Expected structural intervention distance.
+    pub esid: f64,
+    /// Area under the ROC curve of the edge probabilities; none if the truth has no edge or every edge.
+    pub auroc: Option<f64>,
+    /// Average precision of the edge probabilities; none if the truth has no edge.
+    pub auprc: Option<f64>,
+    /// Expected F1 of the edges; 1 for a draw without edges if the truth has none.
+    pub ef1: f64,
+    /// Mean squared error of the edge probabilities.
+    pub brier: f64,
+    /// Expected calibration error of the edge probabilities, over ten bins.
+    pub ece: f64,
+}
+
+/// Scores the ensemble against the true graph over the same variables in the same order.
+pub fn scores(ensemble: &Ensemble, truth: &Dag) -> Scores {
+    let of_draws = ordered_map(ensemble.draws(), |draw| {
+        let dag = draw.dag();
+        [shd(truth, dag) as f64, sid(truth, dag) as f64, f1(truth, dag)]
+    });
+    let mean = |k: usize| of_draws.iter().zip(ensemble.weights()).map(|(values, w)| w * values[k]).sum();
+    let probabilities = ensemble.edge_probabilities();
+    Scores {
+        eshd: mean(0),
+        esid: mean(1),
+        auroc: area_under_roc(&probabilities, truth),
+        auprc: average_precision(&probabilities, truth),
+        ef1: mean(2),
+        brier: brier(&probabilities, truth),
+        ece: expected_calibration_error(&calibration(&probabilities, truth)),
+    }
+}
+
+/// 2 |both| / (|truth| + |estimate|).
+fn f1(truth: &Dag, estimate: &Dag) -> f64 {
+    let both = truth.edges().filter(|&(from, to)| estimate.has_edge(from, to)).count();
+    let all = truth.edge_count() + estimate.edge_count();
+    if all == 0 { 1.0 } else { 2.0 * both as f64 / all as f64 }
+}

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::mechanism::BLOCK;
 use super::{Intervention, Mechanism};
-use crate::data::Names;
+use crate::data::{Dataset, Names};
 use crate::graph::{Dag, Node, NodeSet};
 use crate::num::random::Stream;
 
@@ -176,6 +176,22 @@ impl Scm {
         let mut sums = vec![0.0; samples];
         for node in (0..self.names.len()).filter(|&node| !targets.contains(node)) {
             self.add_log_density_of(node, columns, &mut sums);
+        }
+        sums
+    }
+
+    /// log p(row | do(the row's own targets)) of every row: a variable's term is left out where it was a target.
+    /// `data` has the model's variables in the model's order.
+    pub fn log_density_of_rows(&self, data: &Dataset) -> Vec<f64> {
+        let mut sums = vec![0.0; data.rows()];
+        let mut terms = vec![0.0; data.rows()];
+        for node in 0..self.names.len() {
+            terms.fill(0.0);
+            self.add_log_density_of(node, data.columns(), &mut terms);
+            let is_target: Vec<bool> = data.regimes().iter().map(|regime| regime.contains(node)).collect();
+            for ((sum, term), &regime) in sums.iter_mut().zip(&terms).zip(data.regime_of_row()) {
+                *sum += if is_target[regime as usize] { 0.0 } else { *term };
+            }
         }
         sums
     }

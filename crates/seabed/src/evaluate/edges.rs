@@ -1,0 +1,102 @@
+//! Edge probabilities against the true edges: ranking, squared error, calibration.
+//!
+//! `probabilities[i][j]` belongs to the edge `i -> j`; the diagonal is never looked at. Ties are handled as in
+//! scikit-learn: tied probabilities count as one threshold.
+
+use serde::Serialize;
+
+use crate::graph::Dag;
+
+/// Edge probabilities between `lower` and `upper`, and how often such edges are true.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Bin {
+    /// Lower end, included.
+    pub lower: f64,
+    /// Upper end, excluded but for 1.
+    pub upper: f64,
+    /// Number of ordered pairs in the bin.
+    pub pairs: usize,
+    /// Mean probability of these pairs.
+    pub mean_probability: f64,
+    /// Fraction of these pairs that are true edges.
+    pub frequency: f64,
+}
+
+const BINS: usize = 10;
+
+/// (probability, is it a true edge?) of every ordered pair of different nodes.
+fn pairs<'a>(probabilities: &'a [Vec<f64>], truth: &'a Dag) -> impl Iterator<Item = (f64, bool)> + 'a {
+    let nodes = truth.len();
+    (0..nodes).flat_map(move |i| {
+        (0..nodes).filter(move |&j| j != i).map(move |j| (probabilities[i][j], truth.has_edge(i, j)))
+    })
+}
+
+/// For every distinct probability, from the highest down: (true edges, other pairs) with that probability.
+fn thresholds(probabilities: &[Vec<f64>], truth: &Dag) -> Vec<(f64, f64)> {
+    let mut ranked: Vec<(f64, bool)> = pairs(probabilities, truth).collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    ranked
+        .chunk_by(|a, b| a.0 == b.0)
+        .map(|tied| {
+            let edges = tied.iter().filter(|(_, edge)| *edge).count();
+            (edges as f64, (tied.len() - edges) as f64)
+        })
+        .collect()
+}
+
+/// Area under the ROC curve: how often a true edge is more probable than another pair, ties counting half.
+/// None if one of the two kinds is missing.
+pub fn area_under_roc(probabilities: &[Vec<f64>], truth: &Dag) -> Option<f64> {
+    let (mut edges, mut others, mut won) = (0.0, 0.0, 0.0);
+    for (tied_edges, tied_others) in thresholds(probabilities, truth) {
+        won += tied_others * (edges + 0.5 * tied_edges);
+        edges += tied_edges;
+        others += tied_others;
+    }
+    (edges > 0.0 && others > 0.0).then(|| won / (edges * others))
+}
+
+/// Average precision: the mean over true edges of the precision at their threshold. None without true edges.
+pub fn average_precision(probabilities: &[Vec<f64>], truth: &Dag) -> Option<f64> {
+    let (mut edges, mut all, mut sum) = (0.0, 0.0, 0.0);
+    for (tied_edges, tied_others) in thresholds(probabilities, truth) {
+        edges += tied_edges;
+        all += tied_edges + tied_others;
+        sum += tied_edges * edges / all;
+    }
+    (edges > 0.0).then(|| sum / edges)
+}
+
+/// Mean squared difference between probability and truth; 0 for fewer than two nodes.
+pub fn brier(probabilities: &[Vec<f64>], truth: &Dag) -> f64 {
+    let square = |(p, edge): (f64, bool)| (p - f64::from(u8::from(edge))).powi(2);
+    let count = truth.len() * truth.len().saturating_sub(1);
+    pairs(probabilities, truth).map(square).sum::<f64>() / count.max(1) as f64
+}
+
+/// Ten bins of equal width; empty ones are left out.
+pub fn calibration(probabilities: &[Vec<f64>], truth: &Dag) -> Vec<Bin> {
+    let mut sums = [(0usize, 0.0, 0usize); BINS];
+    for (p, edge) in pairs(probabilities, truth) {
+        let bin = &mut sums[((p * BINS as f64) as usize).min(BINS - 1)];
+        bin.0 += 1;
+        bin.1 += p;
+        bin.2 += usize::from(edge);
+    }
+    let bin = |(k, &(pairs, sum, edges)): (usize, &(usize, f64, usize))| Bin {
+        lower: k as f64 / BINS as f64,
+        upper: (k + 1) as f64 / BINS as f64,
+        pairs,
+        mean_probability: sum / pairs as f64,
+        frequency: edges as f64 / pairs as f64,
+    };
+    sums.iter().enumerate().filter(|(_, sum)| sum.0 > 0).map(bin).collect()
+}
+
+/// The mean over pairs of the distance between probability and frequency of their bin.
+pub fn expected_calibration_error(bins: &[Bin]) -> f64 {
+    let pairs: usize = bins.iter().map(|bin| bin.pairs).sum();
+    let miss = |bin: &Bin| bin.pairs as f64 * (bin.mean_probability - bin.frequency).abs();
+    bins.iter().map(miss).sum::<f64>() / pairs.max(1) as f64
+}

@@ -1,0 +1,154 @@
+//! Random structural causal models as in the paper's synthetic experiments.
+//!
+//! The graph, the parameters and the noise levels of a world are functions of the seed alone.
+
+use crate::graph::{Dag, RandomGraphError, erdos_renyi, scale_free};
+use crate::num::random::{Draws, Purpose, Seed};
+use crate::scm::{Intervention, Linear, Mechanism, Mlp, Scm, ScmError};
+
+/// What kind of world to draw.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Synthetic {
+    /// The family of graphs.
+    pub graph: GraphKind,
+    /// Number of variables, called X1, X2, ….
+    pub nodes: usize,
+    /// Expected number of edges a variable: any positive number for ER, a positive integer for SF.
+    pub edges_per_node: f64,
+    /// The family of mechanisms.
+    pub mechanism: MechanismKind,
+    /// Noise of the variables, in the units before standardising.
+    pub noise: NoiseLevels,
+    /// Bring every variable to mean 0 and standard deviation 1 when it is only observed.
+    pub standardised: bool,
+}
+
+/// Families of random graphs; both are drawn until their equivalence class has at least two members.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GraphKind {
+    /// Erdős–Rényi: every ordered pair is an edge with the same probability, given that there is no cycle.
+    Er,
+    /// Scale-free, by preferential attachment: edges go from later to earlier variables, hubs have many parents.
+    Sf,
+}
+
+/// Families of mechanisms.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum MechanismKind {
+    /// Weighted sums without intercept.
+    Linear(LinearWeights),
+    /// Networks with one layer of rectified linear units; all weights and biases standard normal.
+    Mlp {
+        /// Number of hidden units.
+        hidden: usize,
+    },
+}
+
+/// Distributions of linear weights.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LinearWeights {
+    /// N(2, 1), as the paper's reference code.
+    Normal,
+    /// Uniform on [-2, -0.5] ∪ [0.5, 2].
+    Uniform,
+}
+
+/// Noise standard deviations of the variables.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum NoiseLevels {
+    /// The same for all.
+    Equal(f64),
+    /// In equal steps from this level for the first variable to ten times as much for the last.
+    Unequal(f64),
+}
+
+/// A world that cannot be drawn.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum SyntheticError {
+    /// No graph of that kind.
+    #[error(transparent)]
+    Graph(#[from] RandomGraphError),
+    /// Scale-free graphs attach a whole number of edges.
+    #[error("a scale-free graph takes a whole number of edges per node, at least 1, not {0}")]
+    EdgesNotWhole(f64),
+    /// Parameters outside their range; with extreme ones the values of a deep graph overflow.
+    #[error(transparent)]
+    Model(#[from] ScmError),
+}
+
+/// Observations that the scale of a standardised world is found from: its error is below 1 %.
+const SCALE_SAMPLES: usize = 20_000;
+
+impl Synthetic {
+    /// Draws a world.
+    pub fn draw(&self, seed: Seed) -> Result<Scm, SyntheticError> {
+        let dag = self.draw_graph(seed)?;
+        let mut draws = seed.stream(Purpose::Parameters).draws();
+        let mechanisms =
+            (0..self.nodes).map(|node| self.draw_mechanism(dag.parents(node).len(), &mut draws)).collect();
+        let names = (1..=self.nodes).map(|k| format!("X{k}")).collect();
+        let scm = Scm::new(names, dag, mechanisms, self.noise.of_nodes(self.nodes))?;
+        if self.standardised { standardised(&scm, seed) } else { Ok(scm) }
+    }
+
+    fn draw_graph(&self, seed: Seed) -> Result<Dag, SyntheticError> {
+        let stream = seed.stream(Purpose::Graph);
+        match self.graph {
+            GraphKind::Er => Ok(erdos_renyi(self.nodes, self.edges_per_node, stream)?),
+            GraphKind::Sf => {
+                let edges = self.edges_per_node;
+                if !(edges >= 1.0 && edges.fract() == 0.0 && edges <= f64::from(u32::MAX)) {
+                    return Err(SyntheticError::EdgesNotWhole(edges));
+                }
+                Ok(scale_free(self.nodes, edges as usize, stream)?)
+            }
+        }
+    }
+
+    fn draw_mechanism(&self, parents: usize, draws: &mut Draws) -> Mechanism {
+        match self.mechanism {
+            MechanismKind::Linear(weights) => {
+                let weights = (0..parents).map(|_| weights.draw(draws)).collect();
+                Mechanism::Linear(Linear { weights, intercept: 0.0 })
+            }
+            MechanismKind::Mlp { hidden } => {
+                let mut normals = |count: usize| (0..count).map(|_| draws.normal()).collect();
+                let (w1, b1, w2) = (normals(parents * hidden), normals(hidden), normals(hidden));
+                Mechanism::Mlp(Mlp { w1, b1, w2, b2: draws.normal() })
+            }
+        }
+    }
+}
+
+impl LinearWeights {
+    fn draw(self, draws: &mut Draws) -> f64 {
+        match self {
+            Self::Normal => 2.0 + draws.normal(),
+            Self::Uniform => {
+                let sign = if draws.below(2) == 0 { -1.0 } else { 1.0 };
+                sign * (0.5 + 1.5 * draws.uniform())
+            }
+        }
+    }
+}
+
+impl NoiseLevels {
+    fn of_nodes(self, nodes: usize) -> Vec<f64> {
+        match self {
+            Self::Equal(sd) => vec![sd; nodes],
+            Self::Unequal(least) => {
+                let step = 9.0 * least / nodes.saturating_sub(1).max(1) as f64;
+                (0..nodes).map(|node| least + step * node as f64).collect()
+            }
+        }
+    }
+}
+
+fn standardised(scm: &Scm, seed: Seed) -> Result<Scm, SyntheticError> {
+    let columns = scm.sample(SCALE_SAMPLES, &Intervention::none(), seed.stream(Purpose::Scale));
+    let n = SCALE_SAMPLES as f64;
+    let means: Vec<f64> = columns.iter().map(|x| x.iter().sum::<f64>() / n).collect();
+    let variance = |(x, mean): (&Vec<f64>, &f64)| x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
+    let scales: Vec<f64> = columns.iter().zip(&means).map(variance).map(f64::sqrt).collect();
+    Ok(scm.rescaled(&means, &scales)?)
+}

@@ -1,0 +1,222 @@
+//! Scores of beliefs against known numbers and slow definitions.
+
+use proptest::prelude::*;
+use seabed::data::{Dataset, Names};
+use seabed::evaluate::{
+    SortabilityError, area_under_roc, average_precision, brier, calibration, expected_calibration_error,
+    held_out_log_likelihood, scores, sortability,
+};
+use seabed::graph::{Dag, Node, NodeSet, sid};
+use seabed::num::random::{Purpose, Seed};
+use seabed::scm::{Ensemble, Intervention, Linear, Mechanism, Scm};
+use seabed::world::World;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Golden {
+    rankings: Vec<Ranking>,
+    draws: Vec<Draws>,
+    sortability: Vec<Rows>,
+}
+
+#[derive(Deserialize)]
+struct Ranking {
+    d: usize,
+    truth: Vec<(Node, Node)>,
+    probabilities: Vec<Vec<f64>>,
+    auroc: f64,
+    average_precision: f64,
+    brier: f64,
+    ece: f64,
+}
+
+#[derive(Deserialize)]
+struct Draws {
+    d: usize,
+    truth: Vec<(Node, Node)>,
+    draws: Vec<Vec<(Node, Node)>>,
+    weights: Vec<f64>,
+    eshd: f64,
+    ef1: f64,
+    auroc: f64,
+    average_precision: f64,
+    brier: f64,
+}
+
+#[derive(Deserialize)]
+struct Rows {
+    d: usize,
+    truth: Vec<(Node, Node)>,
+    rows: Vec<Vec<f64>>,
+    var_sortability: f64,
+    r2_sortability: f64,
+}
+
+fn golden() -> Golden {
+    serde_json::from_str(include_str!("golden/metrics.json")).unwrap()
+}
+
+fn names(d: usize) -> Names {
+    (0..d).map(|k| format!("X{k}")).collect()
+}
+
+fn model(dag: Dag, intercept: f64) -> Scm {
+    let d = dag.len();
+    let linear = |k| Linear { weights: vec![0.5; dag.parents(k).len()], intercept };
+    let mechanisms = (0..d).map(|k| Mechanism::Linear(linear(k))).collect();
+    Scm::new(names(d), dag, mechanisms, vec![1.0; d]).unwrap()
+}
+
+#[track_caller]
+fn assert_close(got: f64, expected: f64) {
+    assert!((got - expected).abs() < 1e-12, "{got} is not {expected}");
+}
+
+#[test]
+fn rankings_agree_with_scikit_learn() {
+    for case in golden().rankings {
+        let truth = Dag::from_edges(case.d, case.truth).unwrap();
+        let p = &case.probabilities;
+        assert_close(area_under_roc(p, &truth).unwrap(), case.auroc);
+        assert_close(average_precision(p, &truth).unwrap(), case.average_precision);
+        assert_close(brier(p, &truth), case.brier);
+        assert_close(expected_calibration_error(&calibration(p, &truth)), case.ece);
+    }
+}
+
+#[test]
+fn scores_of_ensembles_agree_with_known_numbers() {
+    for case in golden().draws {
+        let dag = |edges: Vec<(Node, Node)>| Dag::from_edges(case.d, edges).unwrap();
+        let truth = dag(case.truth);
+        let dags: Vec<Dag> = case.draws.into_iter().map(dag).collect();
+        let esid: f64 = dags.iter().zip(&case.weights).map(|(dag, w)| w * sid(&truth, dag) as f64).sum();
+        let draws = dags.into_iter().map(|dag| model(dag, 0.0)).collect();
+        let got = scores(&Ensemble::new(draws, case.weights).unwrap(), &truth);
+        assert_close(got.eshd, case.eshd);
+        assert_close(got.esid, esid);
+        assert_close(got.ef1, case.ef1);
+        assert_close(got.auroc.unwrap(), case.auroc);
+        assert_close(got.auprc.unwrap(), case.average_precision);
+        assert_close(got.brier, case.brier);
+    }
+}
+
+#[test]
+fn sortability_agrees_with_causaldisco() {
+    for case in golden().sortability {
+        let columns = (0..case.d).map(|k| case.rows.iter().map(|row| row[k]).collect()).collect();
+        let data = Dataset::with_regime(names(case.d), columns, NodeSet::empty(case.d)).unwrap();
+        let got = sortability(&data, &Dag::from_edges(case.d, case.truth).unwrap()).unwrap();
+        assert_close(got.var_sortability, case.var_sortability);
+        assert_close(got.r2_sortability, case.r2_sortability);
+    }
+}
+
+#[test]
+fn sortability_says_why_it_is_not_defined() {
+    let d = 2;
+    let data = |columns: Vec<Vec<f64>>| Dataset::with_regime(names(d), columns, NodeSet::empty(d)).unwrap();
+    let edge = Dag::from_edges(d, [(0, 1)]).unwrap();
+    let good = data(vec![vec![1.0, 2.0, 4.0], vec![1.0, 0.0, 3.0]]);
+    assert!(sortability(&good, &edge).is_ok());
+    assert_eq!(sortability(&good, &Dag::empty(d)), Err(SortabilityError::NoEdges));
+    let short = data(vec![vec![1.0, 2.0], vec![1.0, 0.0]]);
+    assert_eq!(sortability(&short, &edge), Err(SortabilityError::TooFewRows { rows: 2, variables: 2 }));
+    let constant = data(vec![vec![1.0, 2.0, 4.0], vec![0.1; 3]]);
+    assert_eq!(sortability(&constant, &edge), Err(SortabilityError::Constant { column: "X1".into() }));
+    let collinear = data(vec![vec![1.0, 2.0, 4.0], vec![-2.0, -4.0, -8.0]]);
+    assert_eq!(sortability(&collinear, &edge), Err(SortabilityError::Collinear));
+}
+
+#[test]
+fn an_empty_truth_has_no_ranking_and_an_empty_belief_of_it_is_perfect() {
+    let truth = Dag::empty(3);
+    let got = scores(&Ensemble::uniform(vec![model(truth.clone(), 0.0)]).unwrap(), &truth);
+    assert_eq!((got.auroc, got.auprc), (None, None));
+    assert_eq!((got.eshd, got.esid, got.ef1, got.brier, got.ece), (0.0, 0.0, 1.0, 0.0, 0.0));
+}
+
+fn beliefs() -> impl Strategy<Value = (Vec<Vec<f64>>, Dag)> {
+    (2usize..6).prop_flat_map(|d| {
+        // Few distinct values, so that there are ties; exact tenths lie on the edges of bins.
+        let level = (0u8..=10).prop_map(|k| f64::from(k) / 10.0);
+        let probabilities = proptest::collection::vec(proptest::collection::vec(level, d), d);
+        let edges = proptest::collection::vec(any::<bool>(), d * d);
+        (probabilities, edges).prop_map(move |(p, edges)| {
+            let lower = (0..d * d).filter(|&k| edges[k] && k / d < k % d).map(|k| (k / d, k % d));
+            (p, Dag::from_edges(d, lower).unwrap())
+        })
+    })
+}
+
+proptest! {
+    /// AUROC is the probability that a true edge wins against another pair.
+    #[test]
+    fn area_under_roc_agrees_with_counting_pairs((p, truth) in beliefs()) {
+        let d = truth.len();
+        let pairs: Vec<(f64, bool)> = (0..d * d).filter(|k| k / d != k % d)
+            .map(|k| (p[k / d][k % d], truth.has_edge(k / d, k % d))).collect();
+        let (mut won, mut games) = (0.0, 0.0);
+        for edge in pairs.iter().filter(|pair| pair.1) {
+            for other in pairs.iter().filter(|pair| !pair.1) {
+                games += 1.0;
+                won += if edge.0 > other.0 { 1.0 } else if edge.0 == other.0 { 0.5 } else { 0.0 };
+            }
+        }
+        match area_under_roc(&p, &truth) {
+            Some(area) => prop_assert!((area - won / games).abs() < 1e-12),
+            None => prop_assert_eq!(games, 0.0),
+        }
+    }
+
+    /// The order of the variables changes no score.
+    #[test]
+    fn relabelling_changes_no_score(d in 2usize..7, seed: u64) {
+        let mut draws = Seed::new(seed).stream(Purpose::Graph).draws();
+        let mut random_dag = || {
+            let pairs = (0..d).flat_map(|i| (i + 1..d).map(move |j| (i, j)));
+            Dag::from_edges(d, pairs.filter(|_| draws.uniform() < 0.4).collect::<Vec<_>>()).unwrap()
+        };
+        let truth = random_dag();
+        let dags: Vec<Dag> = (0..4).map(|_| random_dag()).collect();
+        let mut order: Vec<Node> = (0..d).collect();
+        draws.shuffle(&mut order);
+        let of = |relabel: &dyn Fn(&Dag) -> Dag| {
+            let models = dags.iter().map(|dag| model(relabel(dag), 0.0)).collect();
+            scores(&Ensemble::uniform(models).unwrap(), &relabel(&truth))
+        };
+        let (a, b) = (of(&Dag::clone), of(&|dag| dag.relabelled(&order)));
+        prop_assert_eq!((a.eshd, a.esid, a.auroc, a.auprc, a.ef1), (b.eshd, b.esid, b.auroc, b.auprc, b.ef1));
+        prop_assert!((a.brier - b.brier).abs() < 1e-12 && (a.ece - b.ece).abs() < 1e-12);
+    }
+}
+
+/// One variable, two draws with means 0 and 2: the density of a row is the mean of two normal densities, and a row
+/// in which the variable was set says nothing.
+#[test]
+fn held_out_log_likelihood_is_the_log_of_a_mean_of_densities() {
+    let draws = vec![model(Dag::empty(2), 0.0), model(Dag::empty(2), 2.0)];
+    let ensemble = Ensemble::new(draws, vec![0.25, 0.75]).unwrap();
+    let normal = |x: f64, mean: f64| (-0.5 * (x - mean).powi(2)).exp() / std::f64::consts::TAU.sqrt();
+    let data = Dataset::new(
+        names(2),
+        vec![vec![0.5, -1.0], vec![1.0, 7.0]],
+        vec![NodeSet::empty(2), NodeSet::of(2, [1])],
+    )
+    .unwrap();
+    let mixture = |row: &dyn Fn(f64) -> f64| (0.25 * row(0.0) + 0.75 * row(2.0)).ln();
+    let expected =
+        (mixture(&|m| normal(0.5, m) * normal(1.0, m)) + mixture(&|m| normal(-1.0, m))) / 2.0;
+    assert_close(held_out_log_likelihood(&ensemble, &data), expected);
+}
+
+/// The truth predicts new interventional outcomes better than a model without edges.
+#[test]
+fn the_true_model_predicts_better_than_an_empty_one() {
+    let truth = model(Dag::from_edges(3, [(0, 1), (1, 2)]).unwrap(), 0.0);
+    let stream = Seed::new(1).stream(Purpose::Noise);
+    let outcome = truth.experiment(&Intervention::new([(0, 5.0)]).unwrap(), 200, stream).unwrap();
+    let score = |scm: Scm| held_out_log_likelihood(&Ensemble::uniform(vec![scm]).unwrap(), &outcome);
+    assert!(score(truth.clone()) > score(model(Dag::empty(3), 0.0)) + 1.0);
+}
