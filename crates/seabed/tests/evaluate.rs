@@ -206,8 +206,7 @@ fn held_out_log_likelihood_is_the_log_of_a_mean_of_densities() {
     )
     .unwrap();
     let mixture = |row: &dyn Fn(f64) -> f64| (0.25 * row(0.0) + 0.75 * row(2.0)).ln();
-    let expected =
-        (mixture(&|m| normal(0.5, m) * normal(1.0, m)) + mixture(&|m| normal(-1.0, m))) / 2.0;
+    let expected = (mixture(&|m| normal(0.5, m) * normal(1.0, m)) + mixture(&|m| normal(-1.0, m))) / 2.0;
     assert_close(held_out_log_likelihood(&ensemble, &data), expected);
 }
 

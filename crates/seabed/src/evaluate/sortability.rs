@@ -27,7 +27,9 @@ pub enum SortabilityError {
     #[error("the true graph has no edge, so there is no causal order to sort by")]
     NoEdges,
     /// Too few rows without an intervention.
-    #[error("{rows} observational rows for {variables} variables: sortability needs more rows than variables")]
+    #[error(
+        "{rows} observational rows for {variables} variables: sortability needs more rows than variables"
+    )]
     TooFewRows {
         /// Observational rows.
         rows: usize,
@@ -35,13 +37,17 @@ pub enum SortabilityError {
         variables: usize,
     },
     /// A column does not vary.
-    #[error("column {column:?} is constant in the observational rows, so it has no correlations; leave it out")]
+    #[error(
+        "column {column:?} is constant in the observational rows, so it has no correlations; leave it out"
+    )]
     Constant {
         /// The column.
         column: String,
     },
     /// The columns are linearly dependent.
-    #[error("the columns are linearly dependent, so R² is not defined; leave out a column that the others determine")]
+    #[error(
+        "the columns are linearly dependent, so R² is not defined; leave out a column that the others determine"
+    )]
     Collinear,
 }
 
