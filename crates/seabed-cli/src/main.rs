@@ -1,2 +1,37 @@
-//! The command `seabed`.
-fn main() {}
+//! The command `seabed`: arguments, tables and exit codes; everything that computes is in the library.
+//!
+//! Data go to standard output, notes and errors to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage or
+//! bad input.
+
+mod evaluate;
+mod failure;
+mod simulate;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Which experiment to run next to find out what causes what.
+#[derive(Parser)]
+#[command(name = "seabed", version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Simulate(simulate::Arguments),
+    Evaluate(evaluate::Arguments),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Evaluate(arguments) => evaluate::run(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,5 +1,7 @@
 //! What can be wrong with a graph that people bring.
 
+use crate::graph::EssentialGraphError;
+
 use super::wording::{Excerpt, Place, did_you_mean, list};
 
 /// Why a graph cannot be read or used.
@@ -60,6 +62,14 @@ pub enum GraphFileError {
     Cycle {
         /// The names along the cycle; the last has an edge to the first.
         cycle: Vec<String>,
+    },
+    /// Undirected edges that no equivalence class has.
+    #[error("this is no essential graph: {}", .reason.with_names(|node| super::wording::argument(&names[node])))]
+    NotEssential {
+        /// What is wrong.
+        reason: EssentialGraphError,
+        /// The names of the nodes.
+        names: Vec<String>,
     },
     /// A node of the graph that is not a variable.
     #[error("the graph has a node {node} that is not a variable{}; the variables are {}",

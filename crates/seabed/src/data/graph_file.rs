@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use crate::graph::{CycleError, Dag, Node};
+use crate::graph::{CycleError, Dag, EssentialGraph, Node};
 
 use super::error::DataError;
 use super::graph_error::GraphFileError;
@@ -41,6 +41,18 @@ impl GraphFile {
             let cycle = cycle.into_iter().map(|node| self.names[node].clone()).collect();
             GraphFileError::Cycle { cycle }.into()
         })
+    }
+
+    /// Is there an edge in both directions?
+    pub fn has_undirected_edges(&self) -> bool {
+        let a = &self.adjacency;
+        (0..a.len()).any(|i| (0..i).any(|j| a[i][j] && a[j][i]))
+    }
+
+    /// The graph as an essential graph over the nodes in the order of `names`.
+    pub fn to_essential_graph(&self) -> Result<EssentialGraph, DataError> {
+        EssentialGraph::from_rows_to_columns(&self.adjacency)
+            .map_err(|reason| GraphFileError::NotEssential { reason, names: self.names.clone() }.into())
     }
 
     /// The same graph over the variables `names`, in their order.

@@ -24,7 +24,7 @@ pub struct CycleError {
     pub cycle: Vec<Node>,
 }
 
-pub(super) fn show_cycle(cycle: &[Node]) -> String {
+fn show_cycle(cycle: &[Node]) -> String {
     let around = cycle.iter().chain(cycle.first());
     around.map(ToString::to_string).collect::<Vec<_>>().join(" -> ")
 }

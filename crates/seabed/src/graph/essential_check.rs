@@ -1,14 +1,14 @@
 //! Essential graphs from outside: a matrix is checked once, and what is wrong with it is named.
 
+use std::fmt;
+
 use super::chordal::chordless_cycle;
-use super::dag::show_cycle;
 use super::{EssentialGraph, Node, NodeSet};
 
 /// A matrix that is not the matrix of an essential graph.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum EssentialGraphError {
     /// A row is too short or too long.
-    #[error("row {row} of the adjacency matrix has {got} entries; a graph of {nodes} nodes needs {nodes}")]
     NotSquare {
         /// The first such row.
         row: usize,
@@ -18,29 +18,21 @@ pub enum EssentialGraphError {
         nodes: usize,
     },
     /// A node has an edge to itself.
-    #[error("node {node} has an edge to itself")]
     SelfLoop {
         /// The first such node.
         node: Node,
     },
     /// A cycle of arrows, or of arrows and lines.
-    #[error("the graph has a cycle along arrows and lines with at least one arrow: {}", show_cycle(.cycle))]
     Cycle {
         /// Each node has an arrow or a line to the next, the last one to the first.
         cycle: Vec<Node>,
     },
     /// A cycle of lines without a chord.
-    #[error("the lines form a cycle without a chord, which has no orientation without new v-structures: {}",
-        show_cycle(.cycle))]
     NotChordal {
         /// Each node has a line to the next, the last one to the first.
         cycle: Vec<Node>,
     },
     /// An arrow into one end of a line, and nothing to the other end.
-    #[error(
-        "the line {middle} - {end} can only be {middle} -> {end}, because of {from} -> {middle} \
-        ({from} and {end} are not adjacent): write it as an arrow"
-    )]
     LineMustBeArrow {
         /// Tail of the arrow.
         from: Node,
@@ -50,6 +42,49 @@ pub enum EssentialGraphError {
         end: Node,
     },
 }
+
+impl EssentialGraphError {
+    /// The message, with the nodes called by their names.
+    pub fn with_names(&self, name: impl Fn(Node) -> String) -> String {
+        let around = |cycle: &[Node]| {
+            let nodes = cycle.iter().chain(cycle.first());
+            nodes.map(|&node| name(node)).collect::<Vec<_>>().join(" -> ")
+        };
+        match self {
+            Self::NotSquare { row, got, nodes } => {
+                format!(
+                    "row {row} of the adjacency matrix has {got} entries; a graph of {nodes} nodes needs {nodes}"
+                )
+            }
+            Self::SelfLoop { node } => format!("{} has an edge to itself", name(*node)),
+            Self::Cycle { cycle } => {
+                format!(
+                    "the graph has a cycle along arrows and lines with at least one arrow: {}",
+                    around(cycle)
+                )
+            }
+            Self::NotChordal { cycle } => format!(
+                "the lines form a cycle without a chord, which has no orientation without new v-structures: {}",
+                around(cycle)
+            ),
+            Self::LineMustBeArrow { from, middle, end } => {
+                let (from, middle, end) = (name(*from), name(*middle), name(*end));
+                format!(
+                    "the line {middle} - {end} can only be {middle} -> {end}, because of {from} -> {middle} \
+                     ({from} and {end} are not adjacent): write it as an arrow"
+                )
+            }
+        }
+    }
+}
+
+impl fmt::Display for EssentialGraphError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.with_names(|node| format!("node {node}")))
+    }
+}
+
+impl std::error::Error for EssentialGraphError {}
 
 impl EssentialGraph {
     /// The graph of a square 0/1 matrix: `[i][j]` alone = arrow `i -> j`, both `[i][j]` and `[j][i]` = line.

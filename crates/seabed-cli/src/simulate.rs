@@ -1,0 +1,246 @@
+//! `seabed simulate`: draw data from a world.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+use seabed::data::{Dataset, Names, write_atomically, write_csv, write_graph, write_table};
+use seabed::evaluate::sortability;
+use seabed::num::random::{Purpose, Seed, Stream};
+use seabed::scm::{Intervention, Scm};
+use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, World};
+
+use crate::failure::Failure;
+
+/// Draw data from a synthetic causal model or from a model in a file.
+///
+/// The data are a CSV table on standard output, or a .csv or .parquet file with --out. Rows of an experiment carry
+/// its targets in the column `intervention_targets`. The same command gives the same bytes; another seed gives
+/// another world and other noise, and each intervention has noise of its own.
+#[derive(Args)]
+#[command(
+    after_help = "Example: seabed simulate er --nodes 10 --do X3=1.5 --n 20 --save-graph truth.csv --out data.csv"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    world: WorldArguments,
+}
+
+#[derive(Subcommand)]
+enum WorldArguments {
+    /// A random model on an Erdős–Rényi graph.
+    Er {
+        #[command(flatten)]
+        synthetic: SyntheticArguments,
+        #[command(flatten)]
+        sampling: Sampling,
+    },
+    /// A random model on a scale-free graph (hubs have many causes).
+    Sf {
+        #[command(flatten)]
+        synthetic: SyntheticArguments,
+        #[command(flatten)]
+        sampling: Sampling,
+    },
+    /// A model from a JSON file, as written by --save-scm.
+    Scm {
+        /// The model.
+        #[arg(long, value_name = "FILE")]
+        scm: PathBuf,
+        #[command(flatten)]
+        sampling: Sampling,
+    },
+}
+
+#[derive(Args)]
+struct SyntheticArguments {
+    /// Number of variables, called X1, X2, ….
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(2..=5000))]
+    nodes: u16,
+    /// Expected number of edges a variable (a whole number for sf).
+    #[arg(long, default_value_t = 1.0, value_name = "NUMBER")]
+    edges_per_node: f64,
+    /// How a variable depends on its parents.
+    #[arg(long, value_enum, default_value_t = MechanismName::Nonlinear)]
+    mechanism: MechanismName,
+    /// Hidden units of a nonlinear mechanism.
+    #[arg(long, default_value_t = 5, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    hidden: u16,
+    /// Distribution of linear weights: N(2, 1), or uniform on ±[0.5, 2].
+    #[arg(long, value_enum, default_value_t = WeightsName::Normal)]
+    weights: WeightsName,
+    /// Standard deviation of the noise.
+    #[arg(long, default_value_t = 0.1, value_name = "SD")]
+    noise_sd: f64,
+    /// Spread the noise in equal steps from --noise-sd (first variable) to ten times as much (last).
+    #[arg(long)]
+    unequal_noise: bool,
+    /// Bring every variable to mean 0 and standard deviation 1 (as observed); --do values are in these units.
+    #[arg(long)]
+    standardise: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MechanismName {
+    /// A weighted sum of the parents.
+    Linear,
+    /// A neural network of the parents.
+    Nonlinear,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WeightsName {
+    /// Normal with mean 2 and standard deviation 1.
+    Normal,
+    /// Uniform on [-2, -0.5] and [0.5, 2].
+    Uniform,
+}
+
+#[derive(Args)]
+struct Sampling {
+    /// Number of samples.
+    #[arg(long, default_value_t = 100, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    n: u64,
+    /// Set a variable to a value; repeat it to set several at once. Without it the world is only observed.
+    #[arg(long = "do", value_name = "NAME=VALUE")]
+    settings: Vec<String>,
+    /// Seed of the world and of the noise.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Where the data go, .csv or .parquet; standard output (CSV) without it.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Save the model as JSON.
+    #[arg(long, value_name = "FILE")]
+    save_scm: Option<PathBuf>,
+    /// Save the causal graph as a 0/1 matrix (CSV, row -> column).
+    #[arg(long, value_name = "FILE")]
+    save_graph: Option<PathBuf>,
+}
+
+/// More numbers than this (8 GB) are a slip, not a data set.
+const MOST_NUMBERS: u64 = 1_000_000_000;
+
+/// From here on the order of the variables can be read off without causal reasoning.
+const TOO_EASY: f64 = 0.9;
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let (scm, sampling) = match &arguments.world {
+        WorldArguments::Er { synthetic, sampling } => {
+            (synthetic.draw(GraphKind::Er, sampling.seed)?, sampling)
+        }
+        WorldArguments::Sf { synthetic, sampling } => {
+            (synthetic.draw(GraphKind::Sf, sampling.seed)?, sampling)
+        }
+        WorldArguments::Scm { scm, sampling } => (Scm::read(scm)?, sampling),
+    };
+    let numbers = sampling.n.saturating_mul(scm.names().len() as u64);
+    if numbers > MOST_NUMBERS {
+        let (n, d) = (sampling.n, scm.names().len());
+        return Err(Failure::Input(anyhow::anyhow!(
+            "{n} samples of {d} variables are {numbers} numbers, more than the {MOST_NUMBERS} that fit; ask for fewer with --n"
+        )));
+    }
+    let intervention = parse_settings(&sampling.settings, scm.names())?;
+    let stream = noise_of(Seed::new(sampling.seed), &intervention, scm.names());
+    let data = scm.experiment(&intervention, sampling.n as usize, stream)?;
+
+    // Everything that can be wrong with the input has been found: now the files.
+    match &sampling.out {
+        Some(path) => write_table(path, &data)?,
+        None => write_csv(io::stdout().lock(), &data).map_err(|error| Failure::writing(None, error))?,
+    }
+    if let Some(path) = &sampling.save_scm {
+        save(path, |out| out.write_all(scm.to_json().as_bytes()))?;
+    }
+    if let Some(path) = &sampling.save_graph {
+        save(path, |out| write_graph(out, scm.names(), scm.dag()).map_err(io::Error::other))?;
+    }
+    if intervention.settings().is_empty() {
+        warn_if_too_easy(&data, &scm);
+    }
+    Ok(())
+}
+
+impl SyntheticArguments {
+    fn draw(&self, graph: GraphKind, seed: u64) -> Result<Scm, Failure> {
+        let weights = match self.weights {
+            WeightsName::Normal => LinearWeights::Normal,
+            WeightsName::Uniform => LinearWeights::Uniform,
+        };
+        let synthetic = Synthetic {
+            graph,
+            nodes: self.nodes.into(),
+            edges_per_node: self.edges_per_node,
+            mechanism: match self.mechanism {
+                MechanismName::Linear => MechanismKind::Linear(weights),
+                MechanismName::Nonlinear => MechanismKind::Mlp { hidden: self.hidden.into() },
+            },
+            noise: if self.unequal_noise {
+                NoiseLevels::Unequal(self.noise_sd)
+            } else {
+                NoiseLevels::Equal(self.noise_sd)
+            },
+            standardised: self.standardise,
+        };
+        Ok(synthetic.draw(Seed::new(seed))?)
+    }
+}
+
+/// The intervention of `NAME=VALUE` texts; a name may itself contain `=`.
+fn parse_settings(settings: &[String], names: &Names) -> Result<Intervention, Failure> {
+    let wrong = |text: &str, problem: String| {
+        Failure::Input(anyhow::anyhow!(
+            "--do {text}: {problem}; write NAME=VALUE, for example --do {}=1.5",
+            names[0]
+        ))
+    };
+    let mut pairs = Vec::new();
+    for text in settings {
+        let Some((name, value)) = text.rsplit_once('=') else {
+            return Err(wrong(text, "there is no `=`".into()));
+        };
+        let Some(node) = seabed::data::position(names, name.trim()) else {
+            return Err(wrong(text, format!("there is no variable {name:?}")));
+        };
+        match value.trim().parse::<f64>() {
+            Ok(value) if value.is_finite() => pairs.push((node, value)),
+            _ => return Err(wrong(text, format!("{value:?} is not a finite number"))),
+        }
+    }
+    let twice = pairs.iter().enumerate().find(|(k, pair)| pairs[..*k].iter().any(|other| other.0 == pair.0));
+    if let Some((_, &(node, _))) = twice {
+        return Err(Failure::Input(anyhow::anyhow!(
+            "--do sets {:?} twice; set every variable once",
+            names[node]
+        )));
+    }
+    Ok(Intervention::new(pairs)?)
+}
+
+/// Experiments on one world are independent of each other: the address of the noise names the intervention,
+/// whatever the order of the variables.
+fn noise_of(seed: Seed, intervention: &Intervention, names: &Names) -> Stream {
+    let mut settings: Vec<(&str, f64)> =
+        intervention.settings().iter().map(|&(node, value)| (names[node].as_str(), value)).collect();
+    settings.sort_by(|a, b| a.0.cmp(b.0));
+    let root = seed.stream(Purpose::Noise);
+    settings.into_iter().fold(root, |stream, (name, value)| stream.named(name).named(&value.to_string()))
+}
+
+fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    write_atomically(path, |out| write(out)).map_err(|error| Failure::writing(Some(path), error))
+}
+
+fn warn_if_too_easy(data: &Dataset, scm: &Scm) {
+    let Ok(found) = sortability(data, scm.dag()) else { return };
+    for (what, value) in [("variance", found.var_sortability), ("R²", found.r2_sortability)] {
+        if value > TOO_EASY {
+            eprintln!(
+                "note: sorting the variables by {what} nearly gives the causal order away (sortability {value:.2}, \
+                 0.5 tells nothing); a method that wins here may only sort{}",
+                if what == "variance" { "; --standardise removes it" } else { "" }
+            );
+        }
+    }
+}
