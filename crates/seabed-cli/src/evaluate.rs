@@ -224,7 +224,7 @@ fn aligned_dag(graph: &GraphFile, names: &[String], path: &Path) -> Result<Dag, 
 
 /// Says in which file the error is.
 fn in_file<T>(path: &Path, result: Result<T, seabed::data::DataError>) -> Result<T, Failure> {
-    result.map_err(|error| Failure::Input(anyhow::Error::new(error).context(path.display().to_string())))
+    result.map_err(|error| Failure::Input(anyhow::anyhow!("{}: {error}", path.display())))
 }
 
 fn print(lines: &[Line], as_json: bool) -> io::Result<()> {

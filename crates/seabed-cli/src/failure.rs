@@ -32,11 +32,11 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         match self {
             Self::Input(error) => {
-                eprintln!("error: {error:#}");
+                eprintln!("error: {error}");
                 ExitCode::from(2)
             }
             Self::Work(error) => {
-                eprintln!("error: {error:#}");
+                eprintln!("error: {error}");
                 ExitCode::FAILURE
             }
             Self::OutputClosed => ExitCode::SUCCESS,

@@ -9,14 +9,14 @@ use super::{Ensemble, Linear, Mechanism, Mlp, Scm};
 use crate::data::Names;
 use crate::graph::{Dag, Node};
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScmForm {
     names: Vec<String>,
     nodes: Vec<NodeForm>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EnsembleForm {
     names: Vec<String>,
@@ -24,7 +24,7 @@ struct EnsembleForm {
     draws: Vec<DrawForm>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DrawForm {
     nodes: Vec<NodeForm>,
@@ -63,8 +63,11 @@ pub(super) fn scm_from_json(text: &[u8], source: &str) -> Result<Scm, ScmFileErr
 }
 
 pub(super) fn scm_to_json(scm: &Scm) -> String {
-    let form = ScmForm { names: scm.names().to_vec(), nodes: nodes(scm) };
-    pretty(&form)
+    format!(
+        "{{\"names\": {},\n \"nodes\": {}}}\n",
+        one_line(&scm.names()[..]),
+        one_line_each(&nodes(scm), "  ")
+    )
 }
 
 /// An ensemble as JSON text. A single model is an ensemble of one draw.
@@ -87,22 +90,24 @@ pub(super) fn ensemble_from_json(text: &[u8], source: &str) -> Result<Ensemble, 
 }
 
 pub(super) fn ensemble_to_json(ensemble: &Ensemble) -> String {
-    let form = EnsembleForm {
-        names: ensemble.names().to_vec(),
-        weights: ensemble.weights().to_vec(),
-        draws: ensemble.draws().iter().map(|scm| DrawForm { nodes: nodes(scm) }).collect(),
-    };
-    pretty(&form)
+    let draw = |scm: &Scm| format!("{{\"nodes\": {}}}", one_line_each(&nodes(scm), "   "));
+    let draws: Vec<String> = ensemble.draws().iter().map(draw).collect();
+    let (names, weights) = (one_line(&ensemble.names()[..]), one_line(ensemble.weights()));
+    format!("{{\"names\": {names},\n \"weights\": {weights},\n \"draws\": [\n  {}]}}\n", draws.join(",\n  "))
 }
 
 fn parse<'a, T: Deserialize<'a>>(text: &'a [u8], source: &str) -> Result<T, ScmFileError> {
     serde_json::from_slice(text).map_err(|reason| ScmFileError::Json { file: source.into(), reason })
 }
 
-fn pretty(form: &impl Serialize) -> String {
-    let mut text = serde_json::to_string_pretty(form).expect("finite numbers and strings have a JSON form");
-    text.push('\n');
-    text
+fn one_line<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).expect("finite numbers and strings have a JSON form")
+}
+
+/// A list with a line for each node: people read these files, and version control compares them by lines.
+fn one_line_each(nodes: &[NodeForm], indent: &str) -> String {
+    let lines: Vec<String> = nodes.iter().map(|node| format!("\n{indent}{}", one_line(node))).collect();
+    format!("[{}]", lines.join(","))
 }
 
 fn nodes(scm: &Scm) -> Vec<NodeForm> {

@@ -1,0 +1,106 @@
+//! Synthetic worlds: what is drawn has the law that SPEC and paper give it, and is a function of the seed.
+
+use seabed::num::random::{Purpose, Seed};
+use seabed::scm::{Intervention, Mechanism, Scm};
+use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, SyntheticError, World};
+
+fn linear(weights: LinearWeights) -> Synthetic {
+    Synthetic {
+        graph: GraphKind::Er,
+        nodes: 10,
+        edges_per_node: 1.0,
+        mechanism: MechanismKind::Linear(weights),
+        noise: NoiseLevels::Equal(0.1),
+        standardised: false,
+    }
+}
+
+fn weights(kind: LinearWeights) -> Vec<f64> {
+    let of_world = |seed| {
+        let scm = linear(kind).draw(Seed::new(seed)).unwrap();
+        let parameters = |node| scm.mechanism(node).parameters().collect::<Vec<_>>();
+        // The last parameter is the intercept, which synthetic worlds do not have.
+        (0..10)
+            .flat_map(|node| parameters(node).split_last().map(|(_, w)| w.to_vec()).unwrap())
+            .collect::<Vec<_>>()
+    };
+    (0..400).flat_map(of_world).collect()
+}
+
+#[test]
+fn linear_weights_have_their_distribution() {
+    let normal = weights(LinearWeights::Normal);
+    let n = normal.len() as f64;
+    let mean = normal.iter().sum::<f64>() / n;
+    let variance = normal.iter().map(|w| (w - 2.0).powi(2)).sum::<f64>() / n;
+    // Two z-scores below 4: a false alarm in 8000 seeds.
+    assert!(((mean - 2.0) * n.sqrt()).abs() < 4.0, "{mean}");
+    assert!(((variance - 1.0) * (n / 2.0).sqrt()).abs() < 4.0, "{variance}");
+    let uniform = weights(LinearWeights::Uniform);
+    assert!(uniform.iter().all(|w| (0.5..=2.0).contains(&w.abs())));
+    let positive = uniform.iter().filter(|w| **w > 0.0).count() as f64;
+    assert!(((positive - 0.5 * uniform.len() as f64) / (0.25 * uniform.len() as f64).sqrt()).abs() < 4.0);
+}
+
+#[test]
+fn a_nonlinear_root_is_its_network_at_zero_plus_noise() {
+    let world = Synthetic { mechanism: MechanismKind::Mlp { hidden: 5 }, ..linear(LinearWeights::Normal) };
+    let scm = world.draw(Seed::new(3)).unwrap();
+    let n = 2000;
+    let data = scm.experiment(&Intervention::none(), n, Seed::new(3).stream(Purpose::Noise)).unwrap();
+    for node in (0..10).filter(|&node| scm.dag().parents(node).is_empty()) {
+        let Mechanism::Mlp(mlp) = scm.mechanism(node) else { panic!("a network") };
+        let at_zero = mlp.b2 + mlp.b1.iter().zip(&mlp.w2).map(|(b, w)| w * b.max(0.0)).sum::<f64>();
+        let mean = data.column(node).iter().sum::<f64>() / n as f64;
+        assert!((mean - at_zero).abs() < 4.5 * 0.1 / (n as f64).sqrt(), "{mean} {at_zero}");
+    }
+}
+
+#[test]
+fn noise_levels_are_equal_or_spread_tenfold() {
+    let levels = |noise| Synthetic { noise, ..linear(LinearWeights::Normal) }.draw(Seed::new(1)).unwrap();
+    assert_eq!(levels(NoiseLevels::Equal(0.3)).noise_sd(), [0.3; 10]);
+    let unequal = levels(NoiseLevels::Unequal(0.1));
+    for (node, sd) in unequal.noise_sd().iter().enumerate() {
+        assert!((sd - 0.1 * (node as f64 + 1.0)).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn a_standardised_world_has_mean_0_and_standard_deviation_1() {
+    for (seed, mechanism) in
+        [(1, MechanismKind::Linear(LinearWeights::Normal)), (2, MechanismKind::Mlp { hidden: 5 })]
+    {
+        let world = Synthetic { mechanism, standardised: true, ..linear(LinearWeights::Normal) };
+        let scm = world.draw(Seed::new(seed)).unwrap();
+        let n = 20_000;
+        let data = scm.experiment(&Intervention::none(), n, Seed::new(9).stream(Purpose::Noise)).unwrap();
+        for column in data.columns() {
+            let mean = column.iter().sum::<f64>() / n as f64;
+            let variance = column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n as f64;
+            assert!(mean.abs() < 0.05 && (variance.sqrt() - 1.0).abs() < 0.05, "{mean} {variance}");
+        }
+    }
+}
+
+#[test]
+fn the_seed_is_all_that_matters() {
+    for graph in [GraphKind::Er, GraphKind::Sf] {
+        let draw = |seed| Synthetic { graph, ..linear(LinearWeights::Normal) }.draw(Seed::new(seed)).unwrap();
+        assert_eq!(draw(5), draw(5));
+        assert_ne!(draw(5), draw(6));
+        let read_back = Scm::from_json(draw(5).to_json().as_bytes(), "test").unwrap();
+        assert_eq!(read_back, draw(5));
+    }
+}
+
+#[test]
+fn impossible_worlds_are_refused() {
+    let error = |world: Synthetic| world.draw(Seed::new(1)).unwrap_err();
+    let base = linear(LinearWeights::Normal);
+    let sf = Synthetic { graph: GraphKind::Sf, edges_per_node: 1.5, ..base };
+    assert_eq!(error(sf), SyntheticError::EdgesNotWhole(1.5));
+    assert!(matches!(error(Synthetic { nodes: 1, ..base }), SyntheticError::Graph(_)));
+    assert!(matches!(error(Synthetic { edges_per_node: f64::NAN, ..base }), SyntheticError::Graph(_)));
+    assert!(matches!(error(Synthetic { noise: NoiseLevels::Equal(-1.0), ..base }), SyntheticError::Model(_)));
+}
