@@ -179,14 +179,14 @@ fn check(golden: &Golden) {
 }
 
 #[test]
-fn all_numbers_of_the_repository_agree() {
+fn graphs_of_the_repository_agree() {
     let golden: Golden = serde_json::from_str(include_str!("golden/graphs.json")).unwrap();
     assert!(golden.pairs.len() >= 30 && golden.classes.len() >= 10 && golden.cyclic.len() >= 5);
     check(&golden);
 }
 
 #[test]
-fn all_numbers_of_the_large_collection_agree() {
+fn graphs_of_the_large_collection_agree() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden/graphs");
     if !folder.is_dir() {
         println!("skipped: there is no {}", folder.display());

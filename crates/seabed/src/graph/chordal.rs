@@ -13,19 +13,25 @@ pub(super) fn components(neighbours: &[NodeSet], nodes: &NodeSet) -> Vec<NodeSet
     let mut left = nodes.clone();
     let mut components = Vec::new();
     while let Some(root) = left.first() {
-        let mut component = NodeSet::of(neighbours.len(), [root]);
-        let mut edge = component.clone();
-        while let Some(node) = edge.first() {
-            edge.remove(node);
-            let mut new = neighbours[node].intersection(&left);
-            new.difference_with(&component);
-            component.union_with(&new);
-            edge.union_with(&new);
-        }
+        let component = component_of(neighbours, &left, root);
         left.difference_with(&component);
         components.push(component);
     }
     components
+}
+
+/// The connected component of `root` in the graph on `nodes`.
+pub(super) fn component_of(neighbours: &[NodeSet], nodes: &NodeSet, root: Node) -> NodeSet {
+    let mut component = NodeSet::of(neighbours.len(), [root]);
+    let mut edge = component.clone();
+    while let Some(node) = edge.first() {
+        edge.remove(node);
+        let mut new = neighbours[node].intersection(nodes);
+        new.difference_with(&component);
+        component.union_with(&new);
+        edge.union_with(&new);
+    }
+    component
 }
 
 /// The maximal cliques of a connected chordal graph as a tree in which the cliques of every vertex are connected.

@@ -4,7 +4,7 @@
 //! where they differ. Without targets it is the CPDAG. Counting the class is in
 //! `class_size`, reading matrices from outside in `essential_check`.
 
-use super::chordal::components;
+use super::chordal::{component_of, components};
 use super::lexbfs::lexbfs;
 use super::{Dag, Node, NodeSet};
 
@@ -106,14 +106,33 @@ impl EssentialGraph {
         components(&self.neighbours, &NodeSet::full(self.len()))
     }
 
+    /// The part connected to `node` by lines.
+    pub fn chain_component_of(&self, node: Node) -> NodeSet {
+        component_of(&self.neighbours, &NodeSet::full(self.len()), node)
+    }
+
+    /// The vertices of one chain component, listed by `start` in any order, in LexBFS order along its lines.
+    ///
+    /// Arrows from earlier to later vertices are the orientation of the component in some DAG of the class, with
+    /// `start[0]` as its source.
+    pub fn lexbfs(&self, start: &[Node]) -> Vec<Node> {
+        lexbfs(&self.neighbours, start)
+    }
+
     /// One DAG of the class, the same one every time.
     ///
     /// Each chain component is oriented along its LexBFS order from the smallest vertex.
     pub fn representative(&self) -> Dag {
+        let starts = self.chain_components().into_iter().map(|component| component.iter().collect());
+        self.member(starts)
+    }
+
+    /// The DAG of the class whose chain components are oriented by LexBFS from the given start orders.
+    fn member(&self, starts: impl Iterator<Item = Vec<Node>>) -> Dag {
         let mut parents = self.parents.clone();
-        for component in self.chain_components() {
+        for start in starts {
             let mut seen = NodeSet::empty(self.len());
-            for node in lexbfs(&self.neighbours, &component.iter().collect::<Vec<_>>()) {
+            for node in self.lexbfs(&start) {
                 parents[node].union_with(&self.neighbours[node].intersection(&seen));
                 seen.insert(node);
             }
@@ -178,6 +197,10 @@ impl Orientation {
     /// v-structures nor targets leave one behind.
     fn follow_rules(&mut self, dag: &Dag) {
         while let Some((a, b)) = self.new.pop() {
+            // Every consequence is a line at a or b; in dense graphs few are left.
+            if self.graph.neighbours[a].is_empty() && self.graph.neighbours[b].is_empty() {
+                continue;
+            }
             let not_a = |set: &NodeSet| {
                 let mut set = set.difference(dag.parents(a));
                 set.difference_with(dag.children(a));
@@ -241,6 +264,20 @@ mod tests {
             prop_assert_eq!(EssentialGraph::of(&member, &targets), graph);
             prop_assert_eq!(v_structures(&member), v_structures(&dag));
             prop_assert_eq!(member.edge_count(), dag.edge_count());
+        }
+
+        #[test]
+        fn every_start_order_gives_a_member((dag, targets, order) in dags_with_targets(1..15)) {
+            let graph = EssentialGraph::of(&dag, &targets);
+            let components = graph.chain_components();
+            prop_assert!(components.iter().all(|c| c.iter().all(|v| &graph.chain_component_of(v) == c)));
+            let starts: Vec<Vec<Node>> = components
+                .iter()
+                .map(|component| order.iter().copied().filter(|&v| component.contains(v)).collect())
+                .collect();
+            let member = graph.member(starts.iter().cloned());
+            prop_assert!(starts.iter().all(|start| member.parents(start[0]) == graph.parents(start[0])));
+            prop_assert_eq!(EssentialGraph::of(&member, &targets), graph);
         }
 
         #[test]
