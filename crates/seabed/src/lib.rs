@@ -16,3 +16,7 @@ pub mod graph;
 pub mod num;
 pub mod scm;
 pub mod world;
+
+#[doc = include_str!("../../../README.md")]
+#[cfg(doctest)]
+struct ReadmeExamples;

@@ -14,6 +14,12 @@ pub enum GraphFileError {
         /// The file.
         file: String,
     },
+    /// An edge without one of its ends.
+    #[error("{at}: a node has no name; fill it in")]
+    NamelessNode {
+        /// The row.
+        at: Box<Place>,
+    },
     /// Not as many rows as columns.
     #[error(
         "{file}: the matrix has {columns} columns and {rows} rows, but it must be square; \

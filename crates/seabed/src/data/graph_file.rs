@@ -13,7 +13,7 @@ use crate::graph::{CycleError, Dag, EssentialGraph, Node};
 
 use super::error::DataError;
 use super::graph_error::GraphFileError;
-use super::names::{NameError, check_names, closest, index, trimmed};
+use super::names::{NameError, check_names, check_numbered, closest, index, trimmed};
 use super::records::Records;
 use super::wording::{Excerpt, Place};
 
@@ -123,12 +123,15 @@ fn read_edge_list<R: Read>(mut rows: Records<R>, file: &str) -> Result<GraphFile
             return Err(rows.ragged());
         }
         let mut ends = [0; 2];
-        for (cell, end) in rows.cells().iter().zip(&mut ends) {
+        for (k, (cell, end)) in rows.cells().iter().zip(&mut ends).enumerate() {
             let name = trimmed(std::str::from_utf8(cell).map_err(|_| rows.not_utf8())?);
             *end = match nodes.get(name) {
                 Some(&node) => node,
+                None if name.is_empty() => {
+                    return Err(GraphFileError::NamelessNode { at: Box::new(rows.place()) }.into());
+                }
                 None => {
-                    check_names(&[name.to_string()]).map_err(|reason| named(reason, rows.place()))?;
+                    check_numbered([(k + 1, name)]).map_err(|reason| named(reason, rows.place()))?;
                     nodes.insert(name.to_string(), names.len());
                     names.push(name.to_string());
                     names.len() - 1

@@ -27,17 +27,19 @@ pub(super) struct Records<R: Read> {
     record: ByteRecord,
     columns: usize,
     row: usize,
+    /// The line where reading the present row began; empty lines may come first.
+    began: u64,
 }
 
 impl<R: Read> Records<R> {
     pub(super) fn new(reader: R, file: &str) -> Self {
-        let bounded = Bounded { inner: reader.chain(END), since_row: 0, begun: false, ended: false };
+        let bounded = Bounded { inner: reader.chain(END), since_row: 0, line_end: None, ended: false };
         let reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
             .buffer_capacity(1 << 18)
             .from_reader(bounded);
-        Self { reader, file: file.to_string(), record: ByteRecord::new(), columns: 0, row: 0 }
+        Self { reader, file: file.to_string(), record: ByteRecord::new(), columns: 0, row: 0, began: 1 }
     }
 
     /// The names in the first line, without the white space around them.
@@ -91,7 +93,26 @@ impl<R: Read> Records<R> {
 
     /// Where this row is.
     pub(super) fn place(&self) -> Place {
-        let line = self.record.position().map_or(1, csv::Position::line);
+        let within = self.record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let passed = self.reader.position().line().saturating_sub(within);
+        self.place_at(match self.reader.get_ref().line_end {
+            // The parser counts `\n`, and stops behind the first character of a line end.
+            Some(LineEnd::CrLf) => passed,
+            Some(LineEnd::Cr) => self.row as u64 + 1,
+            Some(LineEnd::Lf) | None => passed.saturating_sub(1).max(1),
+        })
+    }
+
+    /// Where this row began to be read, for a row that did not end.
+    fn place_of_beginning(&self) -> Place {
+        self.place_at(match self.reader.get_ref().line_end {
+            Some(LineEnd::CrLf) if self.row > 0 => self.began + 1,
+            Some(LineEnd::Cr) => self.row as u64 + 1,
+            _ => self.began,
+        })
+    }
+
+    fn place_at(&self, line: u64) -> Place {
         let place = Place::file(&self.file).line(line);
         if self.row > 0 { place.row(self.row) } else { place }
     }
@@ -108,9 +129,9 @@ impl<R: Read> Records<R> {
     }
 
     fn read(&mut self) -> Result<bool, DataError> {
-        let begin = self.reader.position().line();
+        self.began = self.reader.position().line();
         let found = self.reader.read_byte_record(&mut self.record);
-        let found = found.map_err(|error| self.failed(error, begin))?;
+        let found = found.map_err(|error| self.failed(error))?;
         let bounded = self.reader.get_mut();
         bounded.since_row = 0;
         // END has no line end, so the record that it ends is complete only when there is nothing more to read.
@@ -121,12 +142,12 @@ impl<R: Read> Records<R> {
             return Ok(false);
         }
         if self.record.iter().last().is_some_and(|cell| cell.ends_with(END)) {
-            return Err(DataError::OpenQuote { at: Box::new(self.place()) });
+            return Err(DataError::OpenQuote { at: Box::new(self.place_of_beginning()) });
         }
         Ok(true)
     }
 
-    fn failed(&self, error: csv::Error, line: u64) -> DataError {
+    fn failed(&self, error: csv::Error) -> DataError {
         let file = self.file.clone();
         let source = match error.into_kind() {
             ErrorKind::Io(source) => source,
@@ -134,9 +155,7 @@ impl<R: Read> Records<R> {
             _ => io::Error::from(io::ErrorKind::InvalidData),
         };
         if source.get_ref().is_some_and(|inner| inner.is::<TooLong>()) {
-            let place = Place::file(&file).line(line);
-            let at = Box::new(if self.row > 0 { place.row(self.row) } else { place });
-            return DataError::RowTooLong { at, limit: LONGEST_ROW };
+            return DataError::RowTooLong { at: Box::new(self.place_of_beginning()), limit: LONGEST_ROW };
         }
         DataError::unreadable(file, source)
     }
@@ -147,8 +166,29 @@ struct Bounded<R> {
     inner: io::Chain<R, &'static [u8]>,
     /// Bytes handed out since the last row was complete.
     since_row: usize,
-    begun: bool,
+    /// Known as soon as a line has ended.
+    line_end: Option<LineEnd>,
     ended: bool,
+}
+
+/// How lines end, judged by the first one.
+#[derive(Clone, Copy)]
+enum LineEnd {
+    Lf,
+    CrLf,
+    Cr,
+}
+
+impl LineEnd {
+    fn of(text: &[u8]) -> Option<Self> {
+        let at = text.iter().position(|&byte| byte == b'\n' || byte == b'\r')?;
+        match text[at..] {
+            [b'\n', ..] => Some(Self::Lf),
+            [b'\r', b'\n', ..] => Some(Self::CrLf),
+            [b'\r', _, ..] => Some(Self::Cr),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -161,7 +201,7 @@ impl<R: Read> Read for Bounded<R> {
             return Err(io::Error::new(io::ErrorKind::InvalidData, TooLong));
         }
         // A byte-order mark is recognised only if it comes in one piece, with something behind it.
-        let least = if !self.begun { buffer.len().min(4) } else { 1 };
+        let least = if self.line_end.is_none() { buffer.len().min(4) } else { 1 };
         let mut got = 0;
         while got < least {
             match self.inner.read(&mut buffer[got..]) {
@@ -172,7 +212,7 @@ impl<R: Read> Read for Bounded<R> {
             }
         }
         self.since_row += got;
-        self.begun = true;
+        self.line_end = self.line_end.or_else(|| LineEnd::of(&buffer[..got]));
         self.ended = got == 0;
         Ok(got)
     }
@@ -213,6 +253,24 @@ mod tests {
         ] {
             assert_eq!(rows(text.as_bytes()).unwrap(), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn lines_are_counted_whatever_they_end_with() {
+        for text in ["a\n1\n\"2\n\"\n\nx,y\n", "a\r\n1\r\n\"2\n\"\r\n\r\nx,y\r\n", "a\n1\n\"2\n\"\n\nx,y"] {
+            let mut records = Records::new(text.as_bytes(), "t.csv");
+            records.header().unwrap();
+            assert_eq!(records.place().to_string(), "t.csv, line 1");
+            for place in ["row 1 (line 2)", "row 2 (line 3)", "row 3 (line 6)"] {
+                assert!(records.advance().unwrap());
+                assert_eq!(records.place().to_string(), format!("t.csv, {place}"), "{text:?}");
+            }
+            assert!(!records.advance().unwrap());
+        }
+        let mut records = Records::new(&b"a\r1\r2\r"[..], "t.csv");
+        records.header().unwrap();
+        records.advance().unwrap();
+        assert_eq!(records.place().to_string(), "t.csv, row 1 (line 2)");
     }
 
     #[test]

@@ -66,13 +66,6 @@ impl Excerpt {
         let rest = if shown.len() < text.len() { "..." } else { "" };
         Self(format!("{shown:?}{rest}").into())
     }
-
-    /// The excerpt of bytes that may not be text.
-    pub(super) fn of_bytes(bytes: &[u8]) -> Self {
-        // A character has at most 4 bytes; one more shows that something was left out.
-        let shown = &bytes[..bytes.len().min(4 * Self::LONGEST + 1)];
-        Self::new(&String::from_utf8_lossy(shown))
-    }
 }
 
 impl fmt::Display for Excerpt {
@@ -149,8 +142,6 @@ mod tests {
     fn text_is_shortened_and_escaped() {
         assert_eq!(Excerpt::new("a\u{7}\n\"b\"").to_string(), r#""a\u{7}\n\"b\"""#);
         assert_eq!(Excerpt::new(&"ü".repeat(41)).to_string(), format!("\"{}\"...", "ü".repeat(40)));
-        assert_eq!(Excerpt::of_bytes(b"caf\xe9").to_string(), "\"caf\u{fffd}\"");
-        assert_eq!(Excerpt::of_bytes("ü".repeat(1 << 20).as_bytes()), Excerpt::new(&"ü".repeat(41)));
     }
 
     #[test]
