@@ -1,0 +1,199 @@
+//! The command as a user meets it: what it prints, what it writes, how it fails.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use tempfile::TempDir;
+
+fn seabed(directory: &Path, arguments: &str) -> Command {
+    let mut command = Command::cargo_bin("seabed").expect("the command is built with its tests");
+    // The width of help must not depend on the terminal.
+    command.current_dir(directory).args(arguments.split_whitespace()).env_remove("COLUMNS");
+    command
+}
+
+/// Standard output of a command that succeeds.
+#[track_caller]
+fn output(directory: &Path, arguments: &str) -> String {
+    let assert = seabed(directory, arguments).assert().success();
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+/// Standard error of a command that refuses its input: exit code 2, nothing on standard output.
+#[track_caller]
+fn refusal(directory: &Path, arguments: &str) -> String {
+    let assert = seabed(directory, arguments).assert().code(2).stdout("");
+    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn files_in(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn help_is_as_reviewed() {
+    let folder = folder();
+    for page in ["--help", "simulate --help", "simulate er --help", "simulate scm --help", "evaluate --help"]
+    {
+        insta::assert_snapshot!(page.replace(' ', "_"), output(folder.path(), page));
+    }
+}
+
+/// The first command of the README, in a folder that looks like a clone, prints what the README promises.
+#[test]
+fn the_first_command_of_the_readme_works() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let command = readme.split("```sh\n").nth(1).unwrap().split("\n```").next().unwrap();
+    let folder = folder();
+    fs::create_dir_all(folder.path().join("target")).unwrap();
+    fs::create_dir_all(folder.path().join("examples")).unwrap();
+    fs::copy(root.join("examples/guess.csv"), folder.path().join("examples/guess.csv")).unwrap();
+    let parts: Vec<&str> = command.split(" && ").collect();
+    assert_eq!(parts.len(), 2);
+    let outputs: Vec<String> = parts
+        .iter()
+        .map(|part| output(folder.path(), part.strip_prefix("cargo run --release -- ").unwrap()))
+        .collect();
+    insta::assert_snapshot!("readme", outputs.concat());
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
+    let with_threads = |threads: &str| {
+        let folder = folder();
+        let run = |arguments: &str| {
+            let assert =
+                seabed(folder.path(), arguments).env("RAYON_NUM_THREADS", threads).assert().success();
+            assert.get_output().stdout.clone()
+        };
+        run(
+            "simulate sf --nodes 12 --seed 3 --n 50 --do X2=1 --out data.csv --save-scm model.json --save-graph g.csv",
+        );
+        let scores = run("evaluate --truth g.csv --ensemble model.json --data data.csv --json");
+        let files =
+            ["data.csv", "model.json", "g.csv"].map(|name| fs::read(folder.path().join(name)).unwrap());
+        (files, scores)
+    };
+    assert_eq!(with_threads("1"), with_threads("4"));
+}
+
+#[test]
+fn experiments_on_one_world_share_the_world_and_not_the_noise() {
+    let folder = folder();
+    let observed = output(folder.path(), "simulate er --nodes 4 --n 5 --seed 2 --save-scm a.json");
+    let set = output(folder.path(), "simulate er --nodes 4 --n 5 --seed 2 --do X1=1 --save-scm b.json");
+    let (a, b) = (folder.path().join("a.json"), folder.path().join("b.json"));
+    assert_eq!(fs::read(a).unwrap(), fs::read(b).unwrap());
+    assert!(set.starts_with("X1,X2,X3,X4,intervention_targets\n1.0,") || set.contains("\n1,"));
+    // No number of the observation appears among the outcomes of the experiment.
+    let numbers = |text: &str| -> Vec<String> { text.split([',', '\n']).map(String::from).collect() };
+    let decimals = |n: &&String| n.len() > 6 && n.contains('.');
+    assert!(!numbers(&observed).iter().filter(decimals).any(|n| numbers(&set).contains(n)));
+    // The file gives the same world, and the order of the targets does not matter.
+    let both =
+        |order: &str| output(folder.path(), &format!("simulate scm --scm a.json --n 3 --seed 2 {order}"));
+    assert_eq!(both("--do X1=1 --do X3=-2.5"), both("--do X3=-2.5 --do X1=1"));
+}
+
+#[test]
+fn distances_do_not_depend_on_the_order_of_the_variables() {
+    let folder = folder();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("truth.csv", "A,B,C\n0,1,0\n0,0,1\n0,0,0\n");
+    write("estimate.csv", "A,B,C\n0,0,0\n1,0,1\n0,0,0\n");
+    write("shuffled.csv", "C,A,B\n0,0,0\n0,0,0\n1,1,0\n");
+    write("edges.csv", "source,target\nB,C\nB,A\n");
+    write("class.csv", "A,B,C\n0,1,0\n1,0,1\n0,1,0\n");
+    let expected = "{\"shd\":1,\"shd_double\":2,\"sid\":3}\n";
+    for estimate in ["estimate.csv", "shuffled.csv", "edges.csv"] {
+        let got = output(folder.path(), &format!("evaluate --truth truth.csv --estimate {estimate} --json"));
+        assert_eq!(got, expected, "{estimate}");
+    }
+    let class = output(folder.path(), "evaluate --truth truth.csv --estimate class.csv --json");
+    assert_eq!(class, "{\"shd\":2,\"shd_double\":2,\"sid_lower\":0,\"sid_upper\":4}\n");
+}
+
+#[test]
+fn scores_of_an_ensemble_and_its_data_are_printed_for_people_and_for_programs() {
+    let folder = folder();
+    seabed(
+        folder.path(),
+        "simulate er --nodes 6 --seed 4 --out data.parquet --save-scm model.json --save-graph g.csv",
+    )
+    .assert()
+    .success();
+    let arguments = "evaluate --truth g.csv --ensemble model.json --data data.parquet";
+    insta::assert_snapshot!("scores", output(folder.path(), arguments));
+    let json: serde_json::Value =
+        serde_json::from_str(&output(folder.path(), &format!("{arguments} --json"))).unwrap();
+    let fields: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    for field in ["eshd", "esid", "auroc", "auprc", "ef1", "brier", "ece"] {
+        assert!(fields.contains(&field), "{field}");
+    }
+    assert_eq!((&json["eshd"], &json["auroc"]), (&0.0.into(), &1.0.into()));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_the_way_out_and_nothing_is_written() {
+    let folder = folder();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("truth.csv", "source,target\nA,B\nB,C\n");
+    write("cyclic.csv", "source,target\nA,B\nB,C\nC,A\n");
+    write("other.csv", "A,B,D\n0,1,0\n0,0,0\n0,0,0\n");
+    write("class.csv", "source,target\nA,B\nB,A\nC,B\n");
+    write("bad.csv", "A,B,C\n1,2,3\n1,x,3\n");
+    write("model.json", "{\"names\": [\"A\"]}");
+    let before = files_in(folder.path());
+    let cases = [
+        "evaluate --truth truth.csv",
+        "evaluate --truth truth.csv --estimate cyclic.csv",
+        "evaluate --truth cyclic.csv --estimate truth.csv",
+        "evaluate --truth truth.csv --estimate other.csv",
+        "evaluate --truth truth.csv --estimate class.csv",
+        "evaluate --truth truth.csv --estimate nowhere.csv",
+        "evaluate --truth truth.csv --ensemble model.json",
+        "evaluate --truth truth.csv --data bad.csv",
+        "simulate er --do X30=1 --out out.csv",
+        "simulate er --do X3 --out out.csv",
+        "simulate er --do X3=1e999 --out out.csv",
+        "simulate er --do X3=1 --do X3=2 --out out.csv",
+        "simulate er --nodes 1 --out out.csv",
+        "simulate er --n 0 --out out.csv",
+        "simulate er --n 99999999999 --out out.csv",
+        "simulate er --noise-sd -1 --out out.csv",
+        "simulate er --edges-per-node 0 --out out.csv",
+        "simulate sf --edges-per-node 1.5 --out out.csv",
+        "simulate scm --scm model.json --out out.csv",
+        "simulate er --out out.xlsx --save-scm out.json",
+    ];
+    let report: String =
+        cases.iter().map(|case| format!("$ seabed {case}\n{}\n", refusal(folder.path(), case))).collect();
+    insta::assert_snapshot!("refusals", report);
+    assert_eq!(files_in(folder.path()), before);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_a_failure_and_a_closed_pipe_is_none() {
+    let folder = folder();
+    let assert = seabed(folder.path(), "simulate er --out nowhere/data.csv").assert().code(1);
+    let message = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert!(message.starts_with("error: nowhere/data.csv cannot be written: "), "{message}");
+    let binary = Command::cargo_bin("seabed").unwrap().get_program().to_owned();
+    let script = format!("{} simulate er --n 100000 | head -n 1; exit ${{PIPESTATUS[0]}}", binary.display());
+    std::process::Command::new("bash").args(["-c", &script]).output().map_or_else(
+        |_| eprintln!("skipped: no bash"),
+        |done| {
+            assert_eq!(String::from_utf8(done.stderr).unwrap(), "");
+            assert_eq!(done.status.code(), Some(0));
+        },
+    );
+}
