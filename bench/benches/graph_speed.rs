@@ -88,7 +88,7 @@ fn essential_graphs() {
 fn random_graphs() {
     for nodes in [20, 50, 1000] {
         let seeds: Vec<u64> = (0..GRAPHS).collect();
-        for per_node in [1.0, 2.0, 4.0] {
+        for per_node in [1.0, 2.0, 4.0, nodes as f64 / 2.0] {
             measure(&format!("Erdős–Rényi, {nodes} nodes, {per_node} edges a node"), &seeds, |&k| {
                 erdos_renyi(nodes, per_node, stream(k, 7)).expect("a density that can be drawn")
             });

@@ -16,6 +16,9 @@ const MANY_NODES: usize = 64;
 /// Cyclic graphs are rejected this often before the layer weights are worked out.
 const MOST_REJECTIONS: usize = 100;
 
+/// With more edges per node than this, large graphs without a cycle are too rare to wait for.
+const MOST_EDGES_TO_REJECT: f64 = 1.5;
+
 /// No such random graph.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum RandomGraphError {
@@ -138,7 +141,8 @@ impl AcyclicSampler {
     }
 
     fn draw(&mut self, draws: &mut Draws) -> Dag {
-        if self.law.is_none() && self.nodes >= MANY_NODES {
+        let hopeful = self.probability * self.nodes as f64 <= MOST_EDGES_TO_REJECT;
+        if self.law.is_none() && self.nodes >= MANY_NODES && hopeful {
             let accepted = (0..MOST_REJECTIONS).find_map(|_| self.draw_unless_cyclic(draws));
             if let Some(dag) = accepted {
                 return dag;
