@@ -18,13 +18,14 @@ use crate::failure::Failure;
 /// both directions = undirected) or models in JSON. Variables are matched by name, whatever their order. An
 /// estimate with undirected edges stands for its whole equivalence class, and the SID is a range.
 #[derive(Args)]
+#[command(group = clap::ArgGroup::new("subject").args(["estimate", "ensemble", "data"]).required(true).multiple(true))]
 #[command(after_help = "Example: seabed evaluate --truth truth.csv --estimate estimate.csv --json")]
 pub struct Arguments {
     /// The true graph: .csv, or a model in .json.
     #[arg(long, value_name = "FILE")]
     truth: PathBuf,
     /// An estimated graph, or an essential graph (CPDAG): .csv or .json.
-    #[arg(long, value_name = "FILE", conflicts_with = "ensemble", required_unless_present_any = ["ensemble", "data"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "ensemble", group = "subject")]
     estimate: Option<PathBuf>,
     /// An ensemble of models: .npz or .json.
     #[arg(long, value_name = "FILE")]

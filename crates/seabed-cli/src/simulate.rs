@@ -58,7 +58,7 @@ struct SyntheticArguments {
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(2..=5000))]
     nodes: u16,
     /// Expected number of edges a variable (a whole number for sf).
-    #[arg(long, default_value_t = 1.0, value_name = "NUMBER")]
+    #[arg(long, default_value_t = 1.0, value_name = "NUMBER", allow_negative_numbers = true)]
     edges_per_node: f64,
     /// How a variable depends on its parents.
     #[arg(long, value_enum, default_value_t = MechanismName::Nonlinear)]
@@ -70,7 +70,7 @@ struct SyntheticArguments {
     #[arg(long, value_enum, default_value_t = WeightsName::Normal)]
     weights: WeightsName,
     /// Standard deviation of the noise.
-    #[arg(long, default_value_t = 0.1, value_name = "SD")]
+    #[arg(long, default_value_t = 0.1, value_name = "SD", allow_negative_numbers = true)]
     noise_sd: f64,
     /// Spread the noise in equal steps from --noise-sd (first variable) to ten times as much (last).
     #[arg(long)]
@@ -99,7 +99,7 @@ enum WeightsName {
 #[derive(Args)]
 struct Sampling {
     /// Number of samples.
-    #[arg(long, default_value_t = 100, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 100, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=MOST_NUMBERS))]
     n: u64,
     /// Set a variable to a value; repeat it to set several at once. Without it the world is only observed.
     #[arg(long = "do", value_name = "NAME=VALUE")]

@@ -119,7 +119,7 @@ fn distances_do_not_depend_on_the_order_of_the_variables() {
         assert_eq!(got, expected, "{estimate}");
     }
     let class = output(folder.path(), "evaluate --truth truth.csv --estimate class.csv --json");
-    assert_eq!(class, "{\"shd\":2,\"shd_double\":2,\"sid_lower\":0,\"sid_upper\":4}\n");
+    assert_eq!(class, "{\"shd\":2,\"shd_double\":2,\"sid_lower\":0,\"sid_upper\":6}\n");
 }
 
 #[test]
