@@ -43,8 +43,8 @@ fn names() -> impl Strategy<Value = Vec<String>> {
     ];
     let name =
         name.prop_filter("a name", |name| seabed::data::check_names(std::slice::from_ref(name)).is_ok());
-    // Ordered by a hash set's whim, so neither sorted nor by length.
-    proptest::collection::hash_set(name, 1..8).prop_map(|names| names.into_iter().collect())
+    let sorted = proptest::collection::btree_set(name, 1..8).prop_map(|names| names.into_iter().collect());
+    sorted.prop_flat_map(|names: Vec<String>| Just(names).prop_shuffle())
 }
 
 fn finite() -> impl Strategy<Value = f64> {
