@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -45,8 +46,13 @@ pub fn read_parquet(path: &Path, options: &ReadOptions) -> Result<Loaded, DataEr
     if file.metadata().map_err(unreadable)?.is_dir() {
         return Err(DataError::Directory { file: name });
     }
-    let reader = SerializedFileReader::new(file).map_err(|source| damaged(&name, source))?;
-    read(&reader, &name, options)
+    // Of damaged pages the decoder refuses most, but asserts on a few. Nothing outlives the attempt, so
+    // nothing is left half done.
+    let attempt = AssertUnwindSafe(|| {
+        let reader = SerializedFileReader::new(file).map_err(|source| damaged(&name, source))?;
+        read(&reader, &name, options)
+    });
+    catch_unwind(attempt).unwrap_or_else(|_| Err(corrupt(&name, "a page cannot be decoded")))
 }
 
 fn read(reader: &dyn FileReader, file: &str, options: &ReadOptions) -> Result<Loaded, DataError> {
@@ -69,10 +75,10 @@ fn read(reader: &dyn FileReader, file: &str, options: &ReadOptions) -> Result<Lo
             match role {
                 Role::Variable(node) => {
                     let unsigned = is_unsigned(&columns[column]);
-                    read_numbers(chunk()?, unsigned, &mut values[*node], file, place)?;
+                    read_numbers(chunk()?, unsigned, rows, &mut values[*node], file, place)?;
                 }
                 Role::Targets if is_null(&columns[column]) => {}
-                Role::Targets => read_targets(chunk()?, &mut targets, file)?,
+                Role::Targets => read_targets(chunk()?, rows, &mut targets, file)?,
                 Role::LeftOut => {}
             }
         }
@@ -80,10 +86,13 @@ fn read(reader: &dyn FileReader, file: &str, options: &ReadOptions) -> Result<Lo
     if rows == 0 {
         return Err(DataError::NoRows { at: Box::new(Place::file(file)) });
     }
-    targets.fill(rows);
+    let mut roles = layout.roles.iter().zip(columns);
+    if !roles.any(|(role, column)| *role == Role::Targets && !is_null(column)) {
+        targets.fill(rows);
+    }
     let (sets, set_of_row) = targets.finish();
-    if values.iter().any(|column| column.len() != rows) {
-        return Err(damaged(file, ParquetError::General("columns of different lengths".into())));
+    if set_of_row.len() != rows || values.iter().any(|column| column.len() != rows) {
+        return Err(corrupt(file, "its columns have different lengths"));
     }
     let dataset = Dataset::from_sets(layout.names, values, sets, set_of_row);
     Ok(Loaded::new(dataset.map_err(|error| error.in_file(file))?, warnings))
@@ -91,6 +100,10 @@ fn read(reader: &dyn FileReader, file: &str, options: &ReadOptions) -> Result<Lo
 
 fn damaged(file: &str, source: ParquetError) -> DataError {
     DataError::Parquet { file: file.to_string(), source }
+}
+
+fn corrupt(file: &str, what: &str) -> DataError {
+    damaged(file, ParquetError::General(what.to_string()))
 }
 
 /// Options that leave out the index which pandas writes beside the columns of a table that was filtered.
@@ -131,10 +144,16 @@ fn check_columns(
             _ => {}
         }
         for group in metadata.row_groups() {
-            let codec = group.columns().get(k).map(|chunk| chunk.compression());
+            let Some(chunk) = group.columns().get(k) else {
+                return Err(corrupt(file, "a column is missing"));
+            };
+            let begin = chunk.dictionary_page_offset().unwrap_or(0).min(chunk.data_page_offset());
+            if begin < 0 || chunk.compressed_size() < 0 {
+                return Err(corrupt(file, "a column begins before the file"));
+            }
             use Compression::{SNAPPY, UNCOMPRESSED, ZSTD};
-            if let Some(codec) = codec.filter(|c| !matches!(c, UNCOMPRESSED | SNAPPY | ZSTD(_))) {
-                let codec = format!("{codec:?}");
+            if !matches!(chunk.compression(), UNCOMPRESSED | SNAPPY | ZSTD(_)) {
+                let codec = format!("{:?}", chunk.compression());
                 let codec = codec.split('(').next().unwrap_or_default().to_lowercase();
                 return Err(DataError::Compression { at: at(), codec });
             }
@@ -204,10 +223,11 @@ fn kind_of(column: &ColumnDescriptor) -> String {
     }
 }
 
-/// Appends a chunk of a variable; `place` is that of a row of the table.
+/// Appends a chunk of a variable, up to `rows` in all; `place` is that of a row of the table.
 fn read_numbers(
     chunk: ColumnReader,
     unsigned: bool,
+    rows: usize,
     into: &mut Vec<f64>,
     file: &str,
     place: impl Fn(usize) -> Place,
@@ -217,6 +237,8 @@ fn read_numbers(
     };
     let mut push = |value: Option<f64>| -> Result<(), DataError> {
         match value {
+            // Pages can claim more than the file does, and a few bytes more than the memory holds.
+            _ if into.len() == rows => return Err(corrupt(file, "a column has too many rows")),
             Some(value) if value.is_finite() => into.push(value),
             Some(value) => return Err(not_finite(value, place(into.len()))),
             None => return Err(cell::empty(place(into.len()))),
@@ -231,7 +253,7 @@ fn read_numbers(
         Int64ColumnReader(chunk) => each(chunk, file, |v| push(v.map(|&v| v as f64))),
         FloatColumnReader(chunk) => each(chunk, file, |v| push(v.map(|&v| f64::from(v)))),
         DoubleColumnReader(chunk) => each(chunk, file, |v| push(v.copied())),
-        _ => Err(damaged(file, ParquetError::General("the type of a column changed".into()))),
+        _ => Err(corrupt(file, "a column is not of the type that the schema says")),
     }
 }
 
@@ -242,11 +264,19 @@ fn not_finite(value: f64, at: Place) -> DataError {
     DataError::NotFinite { at: Box::new(at), text: Excerpt::new(&value.to_string()) }
 }
 
-fn read_targets(chunk: ColumnReader, targets: &mut TargetColumn, file: &str) -> Result<(), DataError> {
+fn read_targets(
+    chunk: ColumnReader,
+    rows: usize,
+    targets: &mut TargetColumn,
+    file: &str,
+) -> Result<(), DataError> {
     let ColumnReader::ByteArrayColumnReader(chunk) = chunk else {
-        return Err(damaged(file, ParquetError::General("the type of a column changed".into())));
+        return Err(corrupt(file, "a column is not of the type that the schema says"));
     };
     each(chunk, file, |value: Option<&ByteArray>| {
+        if targets.rows() == rows {
+            return Err(corrupt(file, "a column has too many rows"));
+        }
         let place = Place::file(file).row(targets.rows() + 1);
         let text = std::str::from_utf8(value.map_or(&[], ByteArray::data))
             .map_err(|_| DataError::NotUtf8 { at: Box::new(place.clone()), utf16: false })?;

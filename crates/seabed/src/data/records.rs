@@ -141,7 +141,7 @@ impl<R: Read> Records<R> {
         if self.record.len() == 1 && self.record[0] == END[1..] {
             return Ok(false);
         }
-        if self.record.iter().last().is_some_and(|cell| cell.ends_with(END)) {
+        if self.record.iter().next_back().is_some_and(|cell| cell.ends_with(END)) {
             return Err(DataError::OpenQuote { at: Box::new(self.place_of_beginning()) });
         }
         Ok(true)

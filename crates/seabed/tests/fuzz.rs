@@ -1,0 +1,105 @@
+//! The bodies of the fuzz targets on a few seconds of mutated inputs, the same ones every time.
+
+#[path = "../../../fuzz/src/lib.rs"]
+mod fuzz_bodies;
+
+use std::time::{Duration, Instant};
+
+const TABLES: &[&str] = &[
+    "a,b,intervention_targets\n1,2.5,\n-0.0,1e300,a\n3,4,a;b\n",
+    "\u{feff}\"x \"\"y\"\", z\",note\r\n5e-324,\"text\nmore\"\r\n.5,\r\n",
+    "\u{3b1},\u{3b2} \u{3b3}\n1,2\n\n3,4",
+    "a;b\n1,5;2\n",
+];
+
+const GRAPHS: &[&str] =
+    &["source,target\na,b\nb,c\nc,d\n", "a,b,c\n0,1,0\n0,0,1\n0,0,0\n", ",a,b\na,0,1\nb,1,0\n"];
+
+const TOKENS: &[&str] = &[
+    "\"",
+    ",",
+    "\n",
+    "\r\n",
+    ";",
+    "\t",
+    "\0",
+    "\x04",
+    "\n\x04",
+    "\u{feff}",
+    "NaN",
+    "inf",
+    "1e999",
+    "NA",
+    "-",
+    "intervention_targets",
+    "source,target",
+    "note",
+    "a",
+    "b",
+    "0",
+    "1",
+    "\u{a0}",
+    "\u{e9}",
+    "''",
+];
+
+#[test]
+fn tables_of_any_bytes_are_read_or_refused() {
+    mutate(TABLES, fuzz_bodies::csv);
+}
+
+#[test]
+fn graphs_of_any_bytes_are_read_or_refused() {
+    mutate(GRAPHS, fuzz_bodies::graph);
+}
+
+fn mutate(seeds: &[&str], body: fn(&[u8])) {
+    let begin = Instant::now();
+    let mut random = Random(1);
+    let mut pool: Vec<Vec<u8>> = seeds.iter().map(|seed| seed.as_bytes().to_vec()).collect();
+    while begin.elapsed() < Duration::from_secs(2) {
+        let mut input = pool[random.below(pool.len())].clone();
+        for _ in 0..1 + random.below(4) {
+            change(&mut input, &pool, &mut random);
+        }
+        body(&input);
+        if random.below(20) == 0 && input.len() < 500 {
+            let place = seeds.len() + random.below(100);
+            if place < pool.len() { pool[place] = input } else { pool.push(input) }
+        }
+    }
+}
+
+fn change(input: &mut Vec<u8>, pool: &[Vec<u8>], random: &mut Random) {
+    let at = random.below(input.len() + 1);
+    match random.below(6) {
+        0 if at < input.len() => input[at] ^= 1 << random.below(8),
+        1 => input.truncate(at),
+        2 => {
+            let other = &pool[random.below(pool.len())];
+            input.truncate(at);
+            input.extend_from_slice(&other[random.below(other.len() + 1)..]);
+        }
+        3 if at < input.len() => {
+            let end = input.len().min(at + 1 + random.below(6));
+            input.drain(at..end);
+        }
+        4 => input.insert(at, random.below(256) as u8),
+        _ => {
+            let token = TOKENS[random.below(TOKENS.len())];
+            input.splice(at..at, token.bytes());
+        }
+    }
+}
+
+/// splitmix64
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % limit.max(1) as u64) as usize
+    }
+}

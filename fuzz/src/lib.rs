@@ -1,0 +1,45 @@
+//! What must hold for any bytes at all: readers never panic, and what was read can be written and read again.
+//!
+//! Plain functions, so that the tests of the library run them too, without a fuzzer.
+
+use seabed::data::{ReadOptions, read_csv_from, read_graph_from, write_csv, write_matrix};
+
+/// A table from any bytes.
+pub fn csv(bytes: &[u8]) {
+    for ignore in [vec![], vec!["note".to_string()]] {
+        let loaded = match read_csv_from(bytes, "fuzz.csv", &ReadOptions { ignore }) {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                assert!(error.to_string().len() < 4096, "a message is for people");
+                continue;
+            }
+        };
+        let data = loaded.dataset;
+        let mut text = Vec::new();
+        write_csv(&mut text, &data).expect("memory takes everything");
+        let back = read_csv_from(&*text, "written.csv", &ReadOptions::default())
+            .expect("what we write is read")
+            .dataset;
+        assert_eq!(back, data);
+        for node in 0..data.variables() {
+            let (a, b) = (data.column(node), back.column(node));
+            assert!(a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits()));
+        }
+    }
+}
+
+/// A graph from any bytes.
+pub fn graph(bytes: &[u8]) {
+    let Ok(graph) = read_graph_from(bytes, "fuzz.csv") else { return };
+    // A cycle is an error, never a panic.
+    let _ = graph.to_dag();
+    let aligned = graph.aligned(&graph.names).expect("its own names fit");
+    assert_eq!(aligned.adjacency, graph.adjacency);
+    if graph.names.is_empty() {
+        return;
+    }
+    let mut text = Vec::new();
+    write_matrix(&mut text, &graph.names, &graph.adjacency).expect("memory takes everything");
+    let back = read_graph_from(&*text, "written.csv").expect("what we write is read");
+    assert_eq!((back.names, back.adjacency), (graph.names, graph.adjacency));
+}
