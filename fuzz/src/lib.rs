@@ -3,6 +3,7 @@
 //! Plain functions, so that the tests of the library run them too, without a fuzzer.
 
 use seabed::data::{ReadOptions, read_csv_from, read_graph_from, write_csv, write_matrix};
+use seabed::scm::{Ensemble, Scm};
 
 /// A table from any bytes.
 pub fn csv(bytes: &[u8]) {
@@ -42,4 +43,20 @@ pub fn graph(bytes: &[u8]) {
     write_matrix(&mut text, &graph.names, &graph.adjacency).expect("memory takes everything");
     let back = read_graph_from(&*text, "written.csv").expect("what we write is read");
     assert_eq!((back.names, back.adjacency), (graph.names, graph.adjacency));
+}
+
+/// A model or an ensemble from any bytes, JSON or archive.
+pub fn scm_json(bytes: &[u8]) {
+    match Scm::from_json(bytes, "fuzz.json") {
+        Ok(scm) => assert_eq!(
+            Scm::from_json(scm.to_json().as_bytes(), "written.json").expect("what we write is read"),
+            scm
+        ),
+        Err(error) => assert!(error.to_string().len() < 4096, "a message is for people"),
+    }
+    if let Ok(ensemble) = Ensemble::from_bytes(bytes, "fuzz") {
+        for written in [ensemble.to_json().into_bytes(), ensemble.to_npz()] {
+            assert_eq!(Ensemble::from_bytes(&written, "written").expect("what we write is read"), ensemble);
+        }
+    }
 }

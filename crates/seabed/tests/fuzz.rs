@@ -15,6 +15,16 @@ const TABLES: &[&str] = &[
 const GRAPHS: &[&str] =
     &["source,target\na,b\nb,c\nc,d\n", "a,b,c\n0,1,0\n0,0,1\n0,0,0\n", ",a,b\na,0,1\nb,1,0\n"];
 
+const MODELS: &[&str] = &[
+    r#"{"names":["A","B"],"nodes":[{"name":"B","parents":["A"],"mechanism":{"type":"linear","weights":[1.5]},"noise_sd":0.1},
+        {"name":"A","parents":[],"mechanism":{"type":"mlp","w1":[],"b1":[1,-2],"w2":[0.5,1e-3],"b2":0},"noise_sd":2}]}"#,
+    r#"{"names":["A","B"],"weights":[1,3],"draws":[
+        {"nodes":[{"name":"A","parents":[],"mechanism":{"type":"linear","weights":[]},"noise_sd":1},
+                  {"name":"B","parents":["A"],"mechanism":{"type":"mlp","w1":[[1,2]],"b1":[0,0],"w2":[1,1],"b2":3},"noise_sd":1}]},
+        {"nodes":[{"name":"A","parents":["B"],"mechanism":{"type":"linear","weights":[2]},"noise_sd":1},
+                  {"name":"B","parents":[],"mechanism":{"type":"linear","weights":[]},"noise_sd":1}]}]}"#,
+];
+
 const TOKENS: &[&str] = &[
     "\"",
     ",",
@@ -41,6 +51,14 @@ const TOKENS: &[&str] = &[
     "\u{a0}",
     "\u{e9}",
     "''",
+    "\"A\"",
+    "\"B\",",
+    "[]",
+    "{",
+    "}",
+    "1e308",
+    "-1e-320",
+    "PK\x03\x04",
 ];
 
 #[test]
@@ -53,6 +71,11 @@ fn graphs_of_any_bytes_are_read_or_refused() {
     mutate(GRAPHS, fuzz_bodies::graph);
 }
 
+#[test]
+fn models_of_any_bytes_are_read_or_refused() {
+    mutate(MODELS, fuzz_bodies::scm_json);
+}
+
 fn mutate(seeds: &[&str], body: fn(&[u8])) {
     let begin = Instant::now();
     let mut random = Random(1);
@@ -63,7 +86,7 @@ fn mutate(seeds: &[&str], body: fn(&[u8])) {
             change(&mut input, &pool, &mut random);
         }
         body(&input);
-        if random.below(20) == 0 && input.len() < 500 {
+        if random.below(20) == 0 && input.len() < 1000 {
             let place = seeds.len() + random.below(100);
             if place < pool.len() { pool[place] = input } else { pool.push(input) }
         }

@@ -79,6 +79,14 @@ pub fn read_csv_from(
 
 /// Writes a data set as CSV; the column of targets is there if any row has targets.
 pub fn write_csv(writer: impl Write, dataset: &Dataset) -> io::Result<()> {
+    write_records(writer, dataset).map_err(|error| match error.into_kind() {
+        // The system's own error: a closed pipe must still be known as one.
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    })
+}
+
+fn write_records(writer: impl Write, dataset: &Dataset) -> csv::Result<()> {
     let mut csv = csv::WriterBuilder::new().buffer_capacity(1 << 16).from_writer(writer);
     let interventional = dataset.regimes().iter().any(|regime| !regime.is_empty());
     for name in dataset.names().iter() {
@@ -103,7 +111,7 @@ pub fn write_csv(writer: impl Write, dataset: &Dataset) -> io::Result<()> {
         }
         csv.write_record(None::<&[u8]>)?;
     }
-    csv.flush()
+    Ok(csv.flush()?)
 }
 
 /// For every regime the cell that says it.

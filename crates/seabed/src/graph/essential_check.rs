@@ -80,7 +80,7 @@ impl EssentialGraphError {
 
 impl fmt::Display for EssentialGraphError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.with_names(|node| format!("node {node}")))
+        f.write_str(&self.with_names(|node| node.to_string()))
     }
 }
 
