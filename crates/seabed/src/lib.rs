@@ -6,6 +6,7 @@
 //! - [`graph`]: directed acyclic graphs, equivalence classes, distances;
 //! - [`data`]: measurements and who was intervened on, files in and out;
 //! - [`scm`]: structural causal models, and ensembles of them;
+//! - [`posterior`]: from data to an ensemble;
 //! - [`world`]: what answers an intervention;
 //! - [`evaluate`]: how close a belief is to the truth.
 #![warn(missing_docs)]
@@ -14,6 +15,7 @@ pub mod data;
 pub mod evaluate;
 pub mod graph;
 pub mod num;
+pub mod posterior;
 pub mod scm;
 pub mod world;
 

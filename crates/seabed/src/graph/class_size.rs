@@ -19,7 +19,7 @@ impl EssentialGraph {
     }
 }
 
-struct Counter<'a> {
+pub(super) struct Counter<'a> {
     neighbours: &'a [NodeSet],
     /// `factorials[k]` = k!
     factorials: Vec<BigUint>,
@@ -28,7 +28,7 @@ struct Counter<'a> {
 }
 
 impl<'a> Counter<'a> {
-    fn new(neighbours: &'a [NodeSet]) -> Self {
+    pub(super) fn new(neighbours: &'a [NodeSet]) -> Self {
         let mut factorials = vec![BigUint::from(1u32)];
         for k in 1..=neighbours.len() {
             factorials.push(&factorials[k - 1] * k);
@@ -54,16 +54,25 @@ impl<'a> Counter<'a> {
             return count.clone();
         }
         let tree = clique_tree(self.neighbours, nodes);
-        let mut total = BigUint::default();
-        for (k, clique) in tree.cliques.iter().enumerate() {
-            let mut count = self.orders_without_prefix(clique.nodes.len(), &forbidden_prefixes(&tree, k));
-            for piece in pieces_after(self.neighbours, nodes, &clique.nodes) {
-                count *= self.orientations(&piece.nodes);
-            }
-            total += count;
-        }
+        let total: BigUint = (0..tree.cliques.len()).map(|k| self.orientations_at(&tree, k, nodes)).sum();
         self.known.insert(nodes.clone(), total.clone());
         total
+    }
+
+    /// The orientations that are counted at clique `k` of the clique tree of `nodes`.
+    pub(super) fn orientations_at(&mut self, tree: &CliqueTree, k: usize, nodes: &NodeSet) -> BigUint {
+        let clique = &tree.cliques[k].nodes;
+        let prefixes: Vec<usize> = forbidden_prefixes(tree, k).iter().map(|set| set.len()).collect();
+        let mut count = self.orders_without_prefix(clique.len(), &prefixes);
+        for piece in pieces_after(self.neighbours, nodes, clique) {
+            count *= self.orientations(&piece.nodes);
+        }
+        count
+    }
+
+    /// The graph whose orientations are counted.
+    pub(super) fn neighbours(&self) -> &'a [NodeSet] {
+        self.neighbours
     }
 
     /// Orders of `size` things, none of whose beginnings is one of a growing chain of sets (given by their sizes).
@@ -83,23 +92,23 @@ impl<'a> Counter<'a> {
     }
 }
 
-/// Sizes of the separators between the root and clique `k` that lie inside the clique, ascending, each once.
+/// The separators between the root and clique `k` that lie inside the clique, smaller ones first, each once.
 ///
 /// They are nested, so that equal sizes are equal sets.
-fn forbidden_prefixes(tree: &CliqueTree, k: usize) -> Vec<usize> {
+pub(super) fn forbidden_prefixes(tree: &CliqueTree, k: usize) -> Vec<&NodeSet> {
     let clique = &tree.cliques[k].nodes;
-    let mut sizes = Vec::new();
+    let mut sets = Vec::new();
     let mut at = k;
     while let Some(parent) = tree.cliques[at].parent {
         let separator = &tree.cliques[at].separator;
         if separator.is_subset(clique) {
-            sizes.push(separator.len());
+            sets.push(separator);
         }
         at = parent;
     }
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
+    sets.sort_by_key(|set| set.len());
+    sets.dedup_by_key(|set| set.len());
+    sets
 }
 
 #[cfg(test)]

@@ -123,14 +123,25 @@ impl EssentialGraph {
     ///
     /// Each chain component is oriented along its LexBFS order from the smallest vertex.
     pub fn representative(&self) -> Dag {
-        let starts = self.chain_components().into_iter().map(|component| component.iter().collect());
-        self.member(starts)
+        self.member(&[])
     }
 
-    /// The DAG of the class whose chain components are oriented by LexBFS from the given start orders.
-    fn member(&self, starts: impl Iterator<Item = Vec<Node>>) -> Dag {
+    /// The DAG of the class whose chain components are oriented along their LexBFS orders: a component that holds
+    /// one of the lists of `first` starts with it, and goes on in ascending order.
+    pub fn member(&self, first: &[&[Node]]) -> Dag {
         let mut parents = self.parents.clone();
-        for start in starts {
+        let mut left = NodeSet::full(self.len());
+        let lists = first.iter().filter_map(|list| list.first().map(|&node| (node, *list)));
+        // A vertex without lines has nothing to orient.
+        let rest = (0..self.len()).map(|node| (node, &[] as &[Node]));
+        for (node, list) in lists.chain(rest).filter(|&(node, _)| !self.neighbours[node].is_empty()) {
+            if !left.contains(node) {
+                continue;
+            }
+            let component = self.chain_component_of(node);
+            left.difference_with(&component);
+            let mut start = list.to_vec();
+            start.extend(component.iter().filter(|node| !list.contains(node)));
             let mut seen = NodeSet::empty(self.len());
             for node in self.lexbfs(&start) {
                 parents[node].union_with(&self.neighbours[node].intersection(&seen));
@@ -275,7 +286,8 @@ mod tests {
                 .iter()
                 .map(|component| order.iter().copied().filter(|&v| component.contains(v)).collect())
                 .collect();
-            let member = graph.member(starts.iter().cloned());
+            let lists: Vec<&[Node]> = starts.iter().map(Vec::as_slice).collect();
+            let member = graph.member(&lists);
             prop_assert!(starts.iter().all(|start| member.parents(start[0]) == graph.parents(start[0])));
             prop_assert_eq!(EssentialGraph::of(&member, &targets), graph);
         }

@@ -24,6 +24,8 @@ pub enum Purpose {
     Noise = 3,
     /// Samples that only serve to find the scale of a model's variables.
     Scale = 4,
+    /// Resampling of rows, and members of the classes found in resamples.
+    Bootstrap = 5,
 }
 
 /// The address of a sequence of random numbers. Copying it is free and draws nothing.

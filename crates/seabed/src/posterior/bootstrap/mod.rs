@@ -1,0 +1,237 @@
+//! The DAG bootstrap: a posterior over linear models from resampled data.
+//!
+//! Rows are resampled within each regime; each resample is searched by GIES; one DAG of each estimated class, drawn at
+//! random, gets its parameters by maximum likelihood on *all* the data. Equal draws are merged into weights.
+//! Variables are worked on in the order of their names, so that the order of the columns shows nowhere.
+
+mod gies;
+mod moments;
+mod operators;
+mod score;
+
+use crate::data::Dataset;
+use crate::graph::{Dag, Node, NodeSet};
+use crate::num::parallel::ordered_map_indices;
+use crate::num::random::{Purpose, Seed, Stream};
+use crate::posterior::Knowledge;
+use crate::scm::{Ensemble, Linear, Mechanism, Scm};
+
+pub use gies::{GiesOptions, GiesResult, Step};
+pub use moments::Moments;
+pub use score::{Degenerate, Gain, Regression, Scores, regress};
+
+/// What the user may choose.
+#[derive(Clone, Debug)]
+pub struct Bootstrap {
+    /// Number of resamples, at least 1.
+    pub draws: usize,
+    /// λ, the price of a parameter; ½ ln N (BIC) if none.
+    pub penalty: Option<f64>,
+    /// Limits of the search.
+    pub search: GiesOptions,
+}
+
+impl Default for Bootstrap {
+    fn default() -> Self {
+        Self { draws: 100, penalty: None, search: GiesOptions::default() }
+    }
+}
+
+/// A posterior and how it was reached.
+#[derive(Clone, Debug)]
+pub struct BootstrapFit {
+    /// The weighted models.
+    pub ensemble: Ensemble,
+    /// The score of the class found in each resample, on that resample.
+    pub scores: Vec<f64>,
+    /// Steps of each search.
+    pub steps: Vec<usize>,
+}
+
+/// Why data have no bootstrap posterior.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum BootstrapError {
+    /// Too few rows tell about a variable.
+    #[error(
+        "{name:?} was not a target in {rows} rows only: at least {least} are needed to learn its mechanism; add \
+         observations"
+    )]
+    TooFewRows {
+        /// The variable.
+        name: String,
+        /// Rows in which it was not a target.
+        rows: usize,
+        /// The least number.
+        least: usize,
+    },
+    /// No draw was asked for.
+    #[error("0 draws: ask for at least one")]
+    NoDraws,
+    /// A penalty that is no penalty.
+    #[error("λ = {0}: the penalty is a finite number, 0 or more")]
+    Penalty(f64),
+}
+
+/// An intercept, a variance, and one row to spare.
+const LEAST_ROWS: usize = 3;
+
+impl Bootstrap {
+    /// The posterior of the data. `done` is called after every draw, from any thread.
+    pub fn fit(
+        &self,
+        data: &Dataset,
+        knowledge: &Knowledge,
+        seed: Seed,
+        done: &(dyn Fn() + Sync),
+    ) -> Result<BootstrapFit, BootstrapError> {
+        self.check(data)?;
+        let by_name = Order::by_name(data);
+        let (sorted, knowledge) = (by_name.sorted(data), knowledge.relabelled(&by_name.place));
+        let search = GiesOptions {
+            start: self.search.start.as_ref().map(|start| start.relabelled(&by_name.place)),
+            ..self.search.clone()
+        };
+        let stream = seed.stream(Purpose::Bootstrap);
+        let results = ordered_map_indices(self.draws, |draw| {
+            let stream = stream.at(draw as u64);
+            let weights = resample(&sorted, stream);
+            let mut scores = Scores::new(Moments::new(&sorted, &weights), self.penalty, gies::LEAST_GAIN);
+            let found = gies::gies(&mut scores, sorted.regimes(), &knowledge, &search);
+            let mut draws = stream.named("member").draws();
+            let dag = match &found.refined {
+                None => found.class.random_member(&mut draws),
+                Some(refined) => refined.random_member(&mut draws).expect("a refined class has a member"),
+            };
+            done();
+            (dag, found)
+        });
+        let all = Moments::new(&sorted, &vec![1.0; sorted.rows()]);
+        let mut dags: Vec<(&Dag, usize)> = Vec::new();
+        for (dag, _) in &results {
+            match dags.iter_mut().find(|(known, _)| *known == dag) {
+                Some((_, count)) => *count += 1,
+                None => dags.push((dag, 1)),
+            }
+        }
+        let models = dags.iter().map(|(dag, _)| by_name.restored(dag, &all, data)).collect();
+        let weights = dags.iter().map(|&(_, count)| count as f64 / self.draws as f64).collect();
+        Ok(BootstrapFit {
+            ensemble: Ensemble::new(models, weights).expect("every draw is a model with a positive weight"),
+            scores: results.iter().map(|(_, found)| found.score).collect(),
+            steps: results.iter().map(|(_, found)| found.steps.len()).collect(),
+        })
+    }
+
+    /// One search on the data as they are, variables in the order of the columns, and the model of its DAG.
+    pub fn single(&self, data: &Dataset, knowledge: &Knowledge) -> Result<(GiesResult, Scm), BootstrapError> {
+        self.check(data)?;
+        let moments = || Moments::new(data, &vec![1.0; data.rows()]);
+        let mut scores = Scores::new(moments(), self.penalty, gies::LEAST_GAIN);
+        let found = gies::gies(&mut scores, data.regimes(), knowledge, &self.search);
+        let scm = model(&found.dag, scores.moments(), data);
+        Ok((found, scm))
+    }
+
+    fn check(&self, data: &Dataset) -> Result<(), BootstrapError> {
+        if self.draws == 0 {
+            return Err(BootstrapError::NoDraws);
+        }
+        if let Some(penalty) = self.penalty.filter(|penalty| !(*penalty >= 0.0 && penalty.is_finite())) {
+            return Err(BootstrapError::Penalty(penalty));
+        }
+        for node in 0..data.variables() {
+            let rows = (0..data.rows()).filter(|&row| !data.targets(row).contains(node)).count();
+            if rows < LEAST_ROWS {
+                let name = data.names()[node].clone();
+                return Err(BootstrapError::TooFewRows { name, rows, least: LEAST_ROWS });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How often each row is drawn, with replacement within each regime.
+fn resample(data: &Dataset, stream: Stream) -> Vec<f64> {
+    let mut weights = vec![0.0; data.rows()];
+    for regime in 0..data.regimes().len() {
+        let rows: Vec<usize> =
+            (0..data.rows()).filter(|&row| data.regime_of_row()[row] as usize == regime).collect();
+        let mut draws = stream.at(regime as u64).draws();
+        for _ in 0..rows.len() {
+            weights[rows[draws.below(rows.len())]] += 1.0;
+        }
+    }
+    weights
+}
+
+/// The model on a DAG with maximum-likelihood parameters; nodes in the order of the moments.
+fn model(dag: &Dag, moments: &Moments, data: &Dataset) -> Scm {
+    let fitted = |node| fitted(node, dag.parents(node), moments);
+    let (mechanisms, noise_sd) =
+        (0..dag.len()).map(fitted).map(|(linear, sd)| (Mechanism::Linear(linear), sd)).unzip();
+    Scm::new(data.names().clone(), dag.clone(), mechanisms, noise_sd).expect("fitted parameters are finite")
+}
+
+/// Mechanism and noise of a node by maximum likelihood.
+fn fitted(node: Node, parents: &NodeSet, moments: &Moments) -> (Linear, f64) {
+    // Parents that a resample can tell apart can be told apart by all rows; a constant variable has no parents.
+    let regression = regress(moments, node, parents).unwrap_or_else(|_| Regression {
+        weights: vec![0.0; parents.len()],
+        intercept: moments.mean(node, node),
+        residual: moments.squares(node)[node],
+    });
+    let sd = (regression.residual / moments.rows(node)).sqrt();
+    // A constant still needs a density: it is known to about its own precision.
+    let least = 1e-9 * regression.intercept.abs().max(1e-3);
+    let linear = Linear { weights: regression.weights, intercept: regression.intercept };
+    (linear, sd.max(least))
+}
+
+/// The variables in the order of their names.
+struct Order {
+    /// `place[k]`: where variable k of the data stands in the order.
+    place: Vec<usize>,
+}
+
+impl Order {
+    fn by_name(data: &Dataset) -> Self {
+        let mut sorted: Vec<Node> = (0..data.variables()).collect();
+        sorted.sort_by(|&a, &b| data.names()[a].cmp(&data.names()[b]));
+        let mut place = vec![0; sorted.len()];
+        for (k, &node) in sorted.iter().enumerate() {
+            place[node] = k;
+        }
+        Self { place }
+    }
+
+    fn sorted(&self, data: &Dataset) -> Dataset {
+        let mut names = data.names().to_vec();
+        names.sort();
+        data.reordered(&names).expect("the same names in another order")
+    }
+
+    /// The model on a DAG of sorted variables, with the variables in the order of the data.
+    fn restored(&self, dag: &Dag, moments: &Moments, data: &Dataset) -> Scm {
+        let mut back = vec![0; self.place.len()];
+        for (node, &k) in self.place.iter().enumerate() {
+            back[k] = node;
+        }
+        let restored = dag.relabelled(&back);
+        let (mechanisms, noise_sd) = (0..dag.len())
+            .map(|node| {
+                let (linear, sd) = fitted(self.place[node], dag.parents(self.place[node]), moments);
+                // Weights follow the parents in ascending order, which is another one among the data's columns.
+                let mut by_parent: Vec<(Node, f64)> = dag
+                    .parents(self.place[node])
+                    .iter()
+                    .map(|parent| back[parent])
+                    .zip(linear.weights)
+                    .collect();
+                by_parent.sort_by_key(|&(parent, _)| parent);
+                let weights = by_parent.into_iter().map(|(_, weight)| weight).collect();
+                (Mechanism::Linear(Linear { weights, intercept: linear.intercept }), sd)
+            })
+            .unzip();
+        Scm::new(data.names().clone(), restored, mechanisms, noise_sd).expect("fitted parameters are finite")
+    }
+}

@@ -1,0 +1,9 @@
+//! From data to a belief: a [`Dataset`](crate::data::Dataset) becomes an [`Ensemble`](crate::scm::Ensemble).
+//!
+//! Every posterior leaves out, for each variable, the rows in which it was a target, and obeys
+//! [`Knowledge`]: a forbidden edge has probability exactly 0, a required one exactly 1.
+
+pub mod bootstrap;
+mod knowledge;
+
+pub use knowledge::{Knowledge, KnowledgeError};
