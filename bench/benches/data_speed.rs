@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use seabed::data::{Dataset, Names, ReadOptions, read_table, write_table};
 use seabed::graph::NodeSet;
+use seabed_bench::{cpu_time, status_kb};
 
 fn main() {
     // cargo bench adds `--bench`.
@@ -27,7 +28,7 @@ fn main() {
         let path = directory.path().join(file);
         let read = timed(&format!("read  {file}"), || read(&path));
         let megabytes = std::fs::metadata(&path).map_or(0, |m| m.len()) >> 20;
-        println!("      {megabytes} MB on disk, peak memory so far {} MB", status("VmHWM:") >> 10);
+        println!("      {megabytes} MB on disk, peak memory so far {} MB", status_kb("VmHWM:") >> 10);
         assert_eq!((read.rows(), read.variables()), (rows, columns));
     }
 }
@@ -56,23 +57,8 @@ fn table(rows: usize, columns: usize) -> Dataset {
 }
 
 fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
-    let (wall, cpu) = (Instant::now(), cpu_seconds());
+    let (wall, cpu) = (Instant::now(), cpu_time().as_secs_f64());
     let result = work();
-    println!("{what}: {:.2} s, CPU {:.2} s", wall.elapsed().as_secs_f64(), cpu_seconds() - cpu);
+    println!("{what}: {:.2} s, CPU {:.2} s", wall.elapsed().as_secs_f64(), cpu_time().as_secs_f64() - cpu);
     result
-}
-
-/// Time of this process on the processors, where Linux tells it; 0 elsewhere.
-fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let after_name = stat.rsplit(") ").next().unwrap_or_default();
-    let ticks = after_name.split(' ').skip(11).take(2).filter_map(|t| t.parse::<f64>().ok());
-    ticks.sum::<f64>() / 100.0
-}
-
-/// A figure of /proc/self/status in kB, where Linux tells it; 0 elsewhere.
-fn status(field: &str) -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with(field)).unwrap_or_default();
-    line.split_whitespace().nth(1).and_then(|figure| figure.parse().ok()).unwrap_or(0)
 }

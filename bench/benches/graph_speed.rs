@@ -1,22 +1,16 @@
 //! CPU time of the graph algorithms, as one table: `cargo bench -p seabed-bench --bench graph_speed`.
 //!
-//! Each line is the median of several runs on different random graphs. On systems without
-//! `/proc/self/schedstat` it is wall time.
-
-use std::hint::black_box;
-use std::time::{Duration, Instant};
+//! Each line is the median over several random graphs.
 
 use seabed::graph::{Dag, EssentialGraph, Node, NodeSet, erdos_renyi, scale_free, shd, sid, sid_bounds};
 use seabed::num::random::{Purpose, Seed, Stream};
-
-/// Shortest time that is worth dividing by the number of repeats: accurate to some five percent.
-const ENOUGH: Duration = Duration::from_millis(80);
+use seabed_bench::{header, measure};
 
 /// Different graphs for each line.
 const GRAPHS: u64 = 5;
 
 fn main() {
-    println!("{:<58} {:>12} {:>12}", "what", "median", "largest");
+    header();
     distances();
     bounds_of_complete_classes();
     class_sizes();
@@ -97,59 +91,6 @@ fn random_graphs() {
             measure(&format!("scale-free, {nodes} nodes, {per_node} edges a node"), &seeds, |&k| {
                 scale_free(nodes, per_node, stream(k, 8)).expect("a density that can be drawn")
             });
-        }
-    }
-}
-
-/// Prints one line: the median and the largest time of `work` over the inputs.
-fn measure<I, O>(what: &str, inputs: &[I], mut work: impl FnMut(&I) -> O) {
-    let mut times: Vec<Duration> = inputs
-        .iter()
-        .map(|input| {
-            // The scheduler adds up its clock every few milliseconds: repeat short work until that is little.
-            let mut repeats = 1u32;
-            loop {
-                let start = Clock::now();
-                for _ in 0..repeats {
-                    black_box(work(black_box(input)));
-                }
-                let time = start.elapsed();
-                if time > ENOUGH {
-                    return time / repeats;
-                }
-                repeats = if time > ENOUGH / 10 {
-                    (f64::from(repeats) * 1.3 * (ENOUGH.as_secs_f64() / time.as_secs_f64())) as u32 + 1
-                } else {
-                    repeats * 8
-                };
-            }
-        })
-        .collect();
-    times.sort();
-    let show = |time: Duration| format!("{:.3} ms", time.as_secs_f64() * 1e3);
-    println!("{what:<58} {:>12} {:>12}", show(times[times.len() / 2]), show(times[times.len() - 1]));
-}
-
-/// CPU time of this thread where the system tells it, otherwise wall time.
-enum Clock {
-    Cpu(Duration),
-    Wall(Instant),
-}
-
-impl Clock {
-    fn now() -> Self {
-        Self::cpu().map_or_else(|| Self::Wall(Instant::now()), Self::Cpu)
-    }
-
-    fn cpu() -> Option<Duration> {
-        let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
-        Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
-    }
-
-    fn elapsed(&self) -> Duration {
-        match self {
-            Self::Cpu(start) => Self::cpu().map_or(Duration::ZERO, |now| now.saturating_sub(*start)),
-            Self::Wall(start) => start.elapsed(),
         }
     }
 }
