@@ -5,6 +5,8 @@
 
 mod evaluate;
 mod failure;
+mod fit;
+mod progress;
 mod simulate;
 
 use std::process::ExitCode;
@@ -22,12 +24,14 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Simulate(simulate::Arguments),
+    Fit(fit::Arguments),
     Evaluate(evaluate::Arguments),
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Fit(arguments) => fit::run(&arguments),
         Command::Evaluate(arguments) => evaluate::run(&arguments),
     };
     match outcome {

@@ -41,8 +41,14 @@ fn files_in(directory: &Path) -> Vec<String> {
 #[test]
 fn help_is_as_reviewed() {
     let folder = folder();
-    for page in ["--help", "simulate --help", "simulate er --help", "simulate scm --help", "evaluate --help"]
-    {
+    for page in [
+        "--help",
+        "simulate --help",
+        "simulate er --help",
+        "simulate scm --help",
+        "fit --help",
+        "evaluate --help",
+    ] {
         insta::assert_snapshot!(page.replace(' ', "_"), output(folder.path(), page));
     }
 }
@@ -142,6 +148,86 @@ fn scores_of_an_ensemble_and_its_data_are_printed_for_people_and_for_programs() 
     assert_eq!((&json["eshd"], &json["auroc"]), (&0.0.into(), &1.0.into()));
 }
 
+/// A world whose rows are observed and set; its data as `data.csv`, its graph as `truth.csv`.
+fn linear_world() -> TempDir {
+    let folder = folder();
+    let simulate = |arguments: &str| {
+        output(folder.path(), &format!("simulate er --nodes 6 --mechanism linear --seed 5 {arguments}"))
+    };
+    let header = "X1,X2,X3,X4,X5,X6,intervention_targets\n";
+    let observed = simulate("--n 150 --save-graph truth.csv");
+    let mut table: String = header.into();
+    table.extend(observed.lines().skip(1).map(|line| format!("{line},\n")));
+    for target in ["X1", "X4", "X6"] {
+        table.extend(
+            simulate(&format!("--n 20 --do {target}=2")).lines().skip(1).map(|line| format!("{line}\n")),
+        );
+    }
+    fs::write(folder.path().join("data.csv"), table).unwrap();
+    folder
+}
+
+/// Without the seconds, which differ from run to run.
+fn without_times(text: &str) -> String {
+    let line =
+        |line: &str| line.rsplit_once("), ").map_or(line.to_string(), |(start, _)| format!("{start}), … s"));
+    text.lines().map(|text| line(text) + "\n").collect()
+}
+
+#[test]
+fn fit_prints_edges_for_people() {
+    let folder = linear_world();
+    let resampled = output(folder.path(), "fit data.csv --draws 20 --out belief.npz");
+    insta::assert_snapshot!("fit", without_times(&resampled));
+    insta::assert_snapshot!("fit_single", without_times(&output(folder.path(), "fit data.csv --single")));
+    insta::assert_snapshot!(
+        "fit_evaluated",
+        output(folder.path(), "evaluate --truth truth.csv --ensemble belief.npz")
+    );
+}
+
+#[test]
+fn fit_prints_json_for_programs() {
+    let folder = linear_world();
+    let read = |arguments: &str| -> serde_json::Value {
+        serde_json::from_str(&output(folder.path(), &format!("fit data.csv --json {arguments}"))).unwrap()
+    };
+    let fit = read("--draws 20");
+    for field in
+        ["names", "edge_probabilities", "draws", "repaired_cyclic", "diagnostics", "seconds", "cpu_seconds"]
+    {
+        assert!(!fit[field].is_null(), "{field}");
+    }
+    assert_eq!(fit["diagnostics"]["scores"].as_array().unwrap().len(), 20);
+    let single = read("--single");
+    for field in ["essential_graph", "representative", "score"] {
+        assert!(!single[field].is_null(), "{field}");
+    }
+    assert_eq!(single["essential_graph"][0].as_array().unwrap().len(), 6);
+    // Knowledge holds, whatever the data say.
+    fs::write(
+        folder.path().join("known.toml"),
+        "required = [[\"X1\", \"X6\"]]\ntiers = [[\"X1\", \"X2\", \"X3\"]]\n",
+    )
+    .unwrap();
+    let known = read("--draws 20 --knowledge known.toml");
+    assert_eq!(known["edge_probabilities"][0][5], 1.0);
+    assert_eq!(known["edge_probabilities"][5][0], 0.0);
+}
+
+#[test]
+fn fit_gives_the_same_bytes_on_any_number_of_threads() {
+    let folder = linear_world();
+    let with_threads = |threads: &str| {
+        seabed(folder.path(), "fit data.csv --draws 30 --seed 2 --out belief.npz")
+            .env("RAYON_NUM_THREADS", threads)
+            .assert()
+            .success();
+        fs::read(folder.path().join("belief.npz")).unwrap()
+    };
+    assert_eq!(with_threads("1"), with_threads("4"));
+}
+
 #[test]
 fn what_is_wrong_is_said_with_the_way_out_and_nothing_is_written() {
     let folder = folder();
@@ -151,6 +237,9 @@ fn what_is_wrong_is_said_with_the_way_out_and_nothing_is_written() {
     write("other.csv", "A,B,D\n0,1,0\n0,0,0\n0,0,0\n");
     write("class.csv", "source,target\nA,B\nB,A\nC,B\n");
     write("bad.csv", "A,B,C\n1,2,3\n1,x,3\n");
+    write("good.csv", "A,B,C\n1,2,3\n1,4,3.5\n2,5,7\n4,4,4\n0,1,1\n");
+    write("short.csv", "A,B\n1,2\n2,4\n");
+    write("known.toml", "forbidden = [[\"A\", \"Z\"]]");
     write("model.json", "{\"names\": [\"A\"]}");
     let before = files_in(folder.path());
     let cases = [
@@ -162,6 +251,13 @@ fn what_is_wrong_is_said_with_the_way_out_and_nothing_is_written() {
         "evaluate --truth truth.csv --estimate nowhere.csv",
         "evaluate --truth truth.csv --ensemble model.json",
         "evaluate --truth truth.csv --data bad.csv",
+        "fit nowhere.csv",
+        "fit good.csv --out belief.txt",
+        "fit good.csv --knowledge nowhere.toml",
+        "fit good.csv --knowledge known.toml",
+        "fit good.csv --penalty -1",
+        "fit good.csv --start cyclic.csv",
+        "fit short.csv --draws 5 --out belief.npz",
         "simulate er --do X30=1 --out out.csv",
         "simulate er --do X3 --out out.csv",
         "simulate er --do X3=1e999 --out out.csv",
