@@ -42,7 +42,7 @@ pub enum RandomGraphError {
     /// Every ordered pair would be an edge.
     #[error(
         "edges per node = {edges_per_node} for {nodes} nodes puts both edges between every two nodes, so that \
-        every graph has a cycle; ask for fewer"
+        every graph has a cycle; ask for fewer, for example 0.5"
     )]
     AlwaysCyclic {
         /// The number asked for.

@@ -48,9 +48,9 @@ impl Seed {
 }
 
 impl Stream {
-    /// The stream of item `index` below this one.
+    /// The stream of item `index` < 2^63 below this one.
     pub fn at(self, index: u64) -> Self {
-        debug_assert!(index < READING);
+        assert!(index < READING, "indices below 2^63 address streams, those above it numbers");
         let [a, b, c, d] = philox(self.counter(index), self.key);
         Self { key: [a, b], nonce: [c, d] }
     }

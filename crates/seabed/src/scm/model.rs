@@ -24,6 +24,9 @@ pub struct Scm {
 /// Parts that make no model.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ScmError {
+    /// Nothing to model.
+    #[error("a model needs at least one variable")]
+    NoVariables,
     /// The parts speak of different numbers of variables.
     #[error(
         "{names} names, {nodes} nodes, {mechanisms} mechanisms and {noises} noise levels: they must be equally many"
@@ -81,6 +84,9 @@ impl Scm {
         if counts.0 != counts.1 || counts.0 != counts.2 || counts.0 != counts.3 {
             let (names, nodes, mechanisms, noises) = counts;
             return Err(ScmError::Counts { names, nodes, mechanisms, noises });
+        }
+        if names.is_empty() {
+            return Err(ScmError::NoVariables);
         }
         for (node, name) in names.iter().enumerate() {
             let parents = dag.parents(node).len();
