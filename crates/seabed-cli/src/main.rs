@@ -29,6 +29,13 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        // A damaged file, which is reported as an error.
+        if std::thread::current().name() != Some(seabed::data::parquet::DECODER_THREAD) {
+            report(panic);
+        }
+    }));
     let outcome = match Arguments::parse().command {
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Fit(arguments) => fit::run(&arguments),

@@ -34,6 +34,11 @@ pub fn write_table(path: &Path, dataset: &Dataset) -> Result<(), DataError> {
     written.map_err(|source| DataError::Unwritable { file: path.display().to_string(), source })
 }
 
+/// Is the path the name of a table that can be written? For programs that write other files first.
+pub fn check_table_path(path: &Path) -> Result<(), DataError> {
+    kind(path).map(|_| ())
+}
+
 fn kind(path: &Path) -> Result<Kind, DataError> {
     let extension = path.extension().and_then(|e| e.to_str()).map(str::to_lowercase);
     match extension.as_deref() {

@@ -102,7 +102,8 @@ impl Ensemble {
         first + sum_in_order(&weighted) / sum_in_order(&self.weights)
     }
 
-    /// `[i][j]` = probability of the edge `i -> j`: exactly 0 where no draw has it, exactly 1 where all have it.
+    /// `[i][j]` = probability of the edge `i -> j`, to 12 decimals: exactly 0 where no draw has it, exactly 1 where all
+    /// have it.
     pub fn edge_probabilities(&self) -> Vec<Vec<f64>> {
         let nodes = self.names().len();
         let mut sums = vec![vec![0.0; nodes]; nodes];
