@@ -152,7 +152,12 @@ impl Scm {
     /// The means of a variable given its parents, for every sample; `columns` is [variables][samples], of which
     /// only the parents' columns are read.
     pub fn means<C: AsRef<[f64]>>(&self, node: Node, columns: &[C], out: &mut [f64]) {
-        let parents = self.parent_values(node, columns);
+        self.means_of(node, self.parents[node].iter().map(|&parent| columns[parent].as_ref()), out);
+    }
+
+    /// The means of a variable given the values of its parents, in ascending order of the parents.
+    pub fn means_of<'a>(&self, node: Node, parents: impl Iterator<Item = &'a [f64]>, out: &mut [f64]) {
+        let parents: ParentValues = parents.collect();
         for (start, block) in blocks(out) {
             self.mechanisms[node].mean_of_block(&from(&parents, start, block.len()), block);
         }
