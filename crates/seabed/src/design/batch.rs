@@ -6,11 +6,11 @@
 use super::constraints::{ConstraintError, Constraints};
 use super::goal::Goal;
 use super::information::{Estimator, Information};
-use super::outcomes::{Accumulated, Evaluator};
+use super::outcomes::{Accumulated, Evaluator, Round};
 use super::value::Values;
 use crate::graph::Node;
 use crate::num::random::{Draws, Purpose, Seed, Stream};
-use crate::scm::{Ensemble, Intervention};
+use crate::scm::{ByName, Ensemble, Intervention};
 
 /// How a batch is put together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,6 +118,18 @@ pub struct Batch {
     pub evaluated: Vec<Evaluated>,
 }
 
+impl Batch {
+    /// The batch over variables in another order: variable k becomes `to[k]`.
+    fn relabelled(mut self, to: &[Node]) -> Self {
+        let designs = self.chosen.iter_mut().map(|chosen| &mut chosen.design);
+        for design in designs.chain(self.evaluated.iter_mut().map(|evaluated| &mut evaluated.design)) {
+            let settings = design.settings().iter().map(|&(node, value)| (to[node], value));
+            *design = Intervention::new(settings).expect("the same targets under other numbers");
+        }
+        self
+    }
+}
+
 /// Why there is no batch.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum DesignError {
@@ -153,19 +165,30 @@ impl Designer {
         self.check()?;
         constraints.check(ensemble.names(), self.batch)?;
         let stream = seed.stream(Purpose::Design);
-        let evaluator = self.evaluator(ensemble, stream);
+        // Sums and ties in the order of the names: the order of the variables shows nowhere.
+        let by_name = ByName::new(ensemble.names());
+        let (ensemble, constraints) = (&by_name.sorted(ensemble), &constraints.reordered(&by_name.from));
+        let evaluator = self.relabelled(&by_name.to).evaluator(ensemble, stream);
         let search = Search {
             designer: self,
             evaluator: &evaluator,
             constraints,
-            marginals: evaluator.marginals(),
+            marginals: match self.values {
+                Values::Sample => evaluator.marginals(),
+                _ => vec![(0.0, 1.0); ensemble.names().len()],
+            },
             stream: stream.named("choice"),
         };
         let (designs, evaluated) = match self.strategy {
             Strategy::GreedyCbed | Strategy::Abcd => search.greedy(),
             _ => search.from_table(),
         };
-        Ok(self.finished(&evaluator, constraints, designs, evaluated))
+        Ok(self.finished(&evaluator, constraints, designs, evaluated).relabelled(&by_name.from))
+    }
+
+    /// The same wishes for variables in another order.
+    fn relabelled(&self, to: &[Node]) -> Self {
+        Self { goal: self.goal.relabelled(to), ..self.clone() }
     }
 
     /// Information of designs that the user brings, each on its own.
@@ -176,7 +199,7 @@ impl Designer {
         seed: Seed,
     ) -> Result<Vec<Information>, DesignError> {
         self.check()?;
-        Ok(self.evaluator(ensemble, seed.stream(Purpose::Design)).information(0, designs, None))
+        Ok(self.evaluator(ensemble, seed.stream(Purpose::Design)).round(0).information(designs, None))
     }
 
     fn evaluator<'a>(&self, ensemble: &'a Ensemble, stream: Stream) -> Evaluator<'a> {
@@ -214,14 +237,13 @@ impl Designer {
         let mut together = Information { nats: 0.0, standard_error: 0.0 };
         let mut chosen = Vec::with_capacity(designs.len());
         for (k, design) in designs.into_iter().enumerate() {
-            let round = FINISHED + k as u64;
-            let one = std::slice::from_ref(&design);
-            let alone = evaluator.information(round, one, None)[0];
-            let joint = evaluator.information(round, one, decided.as_ref())[0];
-            decided = Some(evaluator.decide(round, &design, decided.as_ref()));
-            let gain = joint.nats - together.nats;
-            together = joint;
-            chosen.push(Chosen { information: alone, gain, cost: constraints.cost(&design), design });
+            let outcomes = evaluator.round(FINISHED + k as u64).decide(&design, None);
+            let information = outcomes.information(evaluator);
+            let joint = outcomes.with(decided.as_ref());
+            let before = std::mem::replace(&mut together, joint.information(evaluator));
+            decided = Some(joint);
+            let (gain, cost) = (together.nats - before.nats, constraints.cost(&design));
+            chosen.push(Chosen { information, gain, cost, design });
         }
         Batch { chosen, information: together, entropy: evaluator.entropy(), evaluated }
     }
@@ -242,18 +264,19 @@ impl Search<'_> {
         let mut decided: Option<Accumulated> = None;
         let (mut known, mut first) = (0.0, Vec::new());
         for round in 0..self.designer.batch as u64 {
-            let table = self.table(round, decided.as_ref());
+            let noise = self.evaluator.round(round);
+            let table = self.table(&noise, round, decided.as_ref());
             let worth = |candidate: &&Evaluated| {
                 (candidate.information.nats - known) / self.constraints.cost(&candidate.design)
             };
-            let admitted = table.iter().filter(|c| self.constraints.admits(&batch, &c.design));
+            let admitted = table.iter().filter(|c| self.admits(&batch, &c.design));
             let best = first_largest(admitted, worth).cloned();
             if round == 0 {
                 first = table;
             }
             let Some(best) = best else { break };
             known = best.information.nats;
-            decided = Some(self.evaluator.decide(round, &best.design, decided.as_ref()));
+            decided = Some(noise.decide(&best.design, decided.as_ref()));
             batch.push(best.design);
         }
         (batch, first)
@@ -261,10 +284,11 @@ impl Search<'_> {
 
     /// The strategies that look at every candidate once.
     fn from_table(&self) -> (Vec<Intervention>, Vec<Evaluated>) {
-        let table = self.table(0, None);
+        let noise = self.evaluator.round(0);
+        let table = self.table(&noise, 0, None);
         let designs: Vec<Intervention> = table.iter().map(|candidate| candidate.design.clone()).collect();
         let score: Vec<f64> = match self.designer.strategy {
-            Strategy::Ait | Strategy::SoftAit => self.evaluator.discrepancies(0, &designs),
+            Strategy::Ait | Strategy::SoftAit => noise.discrepancies(&designs),
             _ => table.iter().map(|candidate| candidate.information.nats).collect(),
         };
         let worth: Vec<f64> =
@@ -277,11 +301,21 @@ impl Search<'_> {
         (chosen, table)
     }
 
+    /// Can the design be added, and can the rest of the batch still be filled then?
+    fn admits(&self, batch: &[Intervention], design: &Intervention) -> bool {
+        let room = |most: usize| {
+            let all = most.saturating_mul(self.constraints.targets().count());
+            let used: usize = batch.iter().chain([design]).map(|chosen| chosen.settings().len()).sum();
+            all.saturating_sub(used) >= self.designer.batch - batch.len() - 1
+        };
+        self.constraints.max_repeats.is_none_or(room) && self.constraints.admits(batch, design)
+    }
+
     /// The best design again and again, as far as the constraints admit it, then the next best.
     fn repeatedly(&self, designs: &[Intervention], worth: &[f64]) -> Vec<Intervention> {
         let mut batch: Vec<Intervention> = Vec::new();
         while batch.len() < self.designer.batch {
-            let admitted = (0..designs.len()).filter(|&k| self.constraints.admits(&batch, &designs[k]));
+            let admitted = (0..designs.len()).filter(|&k| self.admits(&batch, &designs[k]));
             let Some(best) = first_largest(admitted, |&k| worth[k]) else { break };
             batch.push(designs[best].clone());
         }
@@ -299,7 +333,7 @@ impl Search<'_> {
             order.sort_by(|&a, &b| key(b).total_cmp(&key(a)));
             let before = batch.len();
             for k in order {
-                if batch.len() < self.designer.batch && self.constraints.admits(&batch, &designs[k]) {
+                if batch.len() < self.designer.batch && self.admits(&batch, &designs[k]) {
                     batch.push(designs[k].clone());
                 }
             }
@@ -339,7 +373,7 @@ impl Search<'_> {
             let open: Vec<Intervention> = targets
                 .iter()
                 .map(|&target| single(target, self.random_value(target, &mut draws)))
-                .filter(|design| self.constraints.admits(&batch, design))
+                .filter(|design| self.admits(&batch, design))
                 .collect();
             if open.is_empty() {
                 break;
@@ -364,22 +398,22 @@ impl Search<'_> {
     }
 
     /// Every candidate with its information, together with what is decided on.
-    fn table(&self, round: u64, decided: Option<&Accumulated>) -> Vec<Evaluated> {
+    fn table(&self, noise: &Round<'_>, round: u64, decided: Option<&Accumulated>) -> Vec<Evaluated> {
         if self.designer.strategy == Strategy::Random {
             return Vec::new();
         }
-        let singles = self.singles(round, decided);
+        let singles = self.singles(noise, round, decided);
         let mut table = singles.clone();
         let mut largest = singles.clone();
         for _ in 1..self.constraints.max_targets {
-            largest = self.extended(&largest, &singles, round, decided);
+            largest = self.extended(&largest, &singles, noise, decided);
             table.extend(largest.iter().cloned());
         }
         table
     }
 
     /// One target at a time, at the values that the value strategy tries.
-    fn singles(&self, round: u64, decided: Option<&Accumulated>) -> Vec<Evaluated> {
+    fn singles(&self, noise: &Round<'_>, round: u64, decided: Option<&Accumulated>) -> Vec<Evaluated> {
         let values = match self.designer.strategy {
             // ABCD knows no values: they are fixed.
             Strategy::Abcd if !matches!(self.designer.values, Values::Fixed(_)) => &Values::Fixed(0.0),
@@ -401,7 +435,7 @@ impl Search<'_> {
         while !next.is_empty() {
             let designs: Vec<Intervention> =
                 next.iter().map(|&(target, value)| single(target, value)).collect();
-            let information = self.evaluator.information(round, &designs, decided);
+            let information = noise.information(&designs, decided);
             table.extend(
                 designs
                     .into_iter()
@@ -428,7 +462,7 @@ impl Search<'_> {
         &self,
         designs: &[Evaluated],
         singles: &[Evaluated],
-        round: u64,
+        noise: &Round<'_>,
         decided: Option<&Accumulated>,
     ) -> Vec<Evaluated> {
         let mut best: Vec<&Evaluated> = designs.iter().collect();
@@ -445,7 +479,7 @@ impl Search<'_> {
                 }
             }
         }
-        let information = self.evaluator.information(round, &designs, decided);
+        let information = noise.information(&designs, decided);
         designs
             .into_iter()
             .zip(information)

@@ -139,6 +139,11 @@ impl Constraints {
         Self { variables: vec![Some(allowed); variables], budget: None, max_repeats: None, max_targets: 1 }
     }
 
+    /// The constraints over variables in another order: variable k of the result is the one that was `from[k]`.
+    pub(super) fn reordered(&self, from: &[Node]) -> Self {
+        Self { variables: from.iter().map(|&node| self.variables[node].clone()).collect(), ..self.clone() }
+    }
+
     /// Can a batch of this size meet the constraints at all?
     pub fn check(&self, names: &Names, batch: usize) -> Result<(), ConstraintError> {
         let mut cheapest = f64::INFINITY;

@@ -41,6 +41,16 @@ pub const EFFECT_GROUPS: usize = 8;
 const EFFECT_SAMPLES: usize = 500;
 
 impl Goal {
+    /// The same question about variables in another order: variable k becomes `to[k]`.
+    pub(super) fn relabelled(&self, to: &[Node]) -> Self {
+        match *self {
+            Self::Everything => Self::Everything,
+            Self::Edge { from, to: head } => Self::Edge { from: to[from], to: to[head] },
+            Self::Descendants { of } => Self::Descendants { of: to[of] },
+            Self::Effect { of, on } => Self::Effect { of: to[of], on: to[on] },
+        }
+    }
+
     /// The answer of every draw, as a group number from 0 on.
     pub fn groups(&self, ensemble: &Ensemble, stream: crate::num::random::Stream) -> Vec<usize> {
         let draws = ensemble.draws();

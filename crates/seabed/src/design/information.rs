@@ -3,7 +3,8 @@
 //! `densities[l][k]` = log p(y_k | draw l, design) for outcomes y_k of one generating draw i. The average inside the
 //! logarithm runs over the evaluating draws l, for a fixed outcome.
 
-use crate::num::log_sum_exp;
+use crate::num::NEGLIGIBLE;
+use crate::num::elementwise::{exp_in_place, ln_in_place};
 
 /// Expected information of a design or a batch, in nats.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -60,49 +61,76 @@ impl Weighting {
         outcomes: usize,
         estimator: Estimator,
     ) -> (f64, f64) {
-        let draws = self.weights.len();
-        let mut column = vec![0.0; draws];
-        let (mut sum, mut squares) = (0.0, 0.0);
-        for k in 0..outcomes {
-            for l in 0..draws {
-                column[l] = densities[l * outcomes + k];
+        let mine = &densities[i * outcomes..(i + 1) * outcomes];
+        let values: Vec<f64> = match estimator {
+            Estimator::Bound => {
+                let mut mean = vec![0.0; outcomes];
+                for (row, weight) in densities.chunks_exact(outcomes).zip(&self.weights) {
+                    for (sum, x) in mean.iter_mut().zip(row) {
+                        *sum += weight * x;
+                    }
+                }
+                mine.iter().zip(&mean).map(|(x, mean)| x - mean).collect()
             }
-            let value = self.of_outcome(i, &mut column, estimator);
-            sum += value;
-            squares += value * value;
-        }
+            Estimator::Nested => {
+                let evidence = self.log_mixture(densities, outcomes, |_| true);
+                let group = self.group[i];
+                let log_group = self.group_weight[group].ln();
+                if self.group_weight[group] == self.weights[i] {
+                    mine.iter().zip(&evidence).map(|(x, evidence)| x - evidence).collect()
+                } else {
+                    let answer = self.log_mixture(densities, outcomes, |l| self.group[l] == group);
+                    answer.iter().zip(&evidence).map(|(x, evidence)| x - log_group - evidence).collect()
+                }
+            }
+            Estimator::Entropy => {
+                let evidence = self.log_mixture(densities, outcomes, |_| true);
+                let mut left = vec![0.0; outcomes];
+                for group in 0..self.group_weight.len() {
+                    let answer = self.log_mixture(densities, outcomes, |l| self.group[l] == group);
+                    for ((left, x), evidence) in left.iter_mut().zip(&answer).zip(&evidence) {
+                        let log = x - evidence;
+                        // x ln x is 0 at 0.
+                        *left -= if log > -700.0 { log * log.exp() } else { 0.0 };
+                    }
+                }
+                left.iter().map(|left| self.entropy() - left).collect()
+            }
+        };
         let n = outcomes as f64;
-        let mean = sum / n;
-        (mean, (squares / n - mean * mean).max(0.0))
+        let mean = values.iter().sum::<f64>() / n;
+        (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n)
     }
 
-    /// What one outcome of draw `i` teaches; `column[l]` = log p(y | l), used up.
-    fn of_outcome(&self, i: usize, column: &mut [f64], estimator: Estimator) -> f64 {
-        if estimator == Estimator::Bound {
-            let mean: f64 = column.iter().zip(&self.weights).map(|(x, w)| w * x).sum();
-            return column[i] - mean;
-        }
-        for (x, log_weight) in column.iter_mut().zip(&self.log_weights) {
-            *x += log_weight;
-        }
-        let evidence = log_sum_exp(column);
-        if estimator == Estimator::Entropy {
-            let mut posterior = vec![0.0; self.group_weight.len()];
-            for (x, &group) in column.iter().zip(&self.group) {
-                posterior[group] += (x - evidence).exp();
-            }
-            return self.entropy()
-                + posterior.iter().map(|p| if *p > 0.0 { p * p.ln() } else { 0.0 }).sum::<f64>();
-        }
-        let group = self.group[i];
-        let mine = if self.group_weight[group] == self.weights[i] {
-            column[i]
-        } else {
-            let members: Vec<f64> =
-                column.iter().zip(&self.group).filter(|(_, g)| **g == group).map(|(x, _)| *x).collect();
-            log_sum_exp(&members)
+    /// ln Σ_l weight_l exp(densities\[l\]\[k\]) over the draws that `keep` lets through, for every outcome k at once.
+    fn log_mixture(&self, densities: &[f64], outcomes: usize, keep: impl Fn(usize) -> bool) -> Vec<f64> {
+        let rows = || {
+            let rows = densities.chunks_exact(outcomes).zip(&self.log_weights).enumerate();
+            rows.filter(|(l, _)| keep(*l)).map(|(_, row)| row)
         };
-        mine - self.group_weight[group].ln() - evidence
+        let mut largest = vec![f64::NEG_INFINITY; outcomes];
+        for (row, log_weight) in rows() {
+            for (largest, x) in largest.iter_mut().zip(row) {
+                let x = x + log_weight;
+                *largest = if x > *largest { x } else { *largest };
+            }
+        }
+        let mut sums = vec![0.0; outcomes];
+        let mut terms = vec![0.0; outcomes];
+        for (row, log_weight) in rows() {
+            for ((term, x), largest) in terms.iter_mut().zip(row).zip(&largest) {
+                *term = (x + log_weight - largest).max(NEGLIGIBLE);
+            }
+            exp_in_place(&mut terms);
+            for (sum, term) in sums.iter_mut().zip(&terms) {
+                *sum += term;
+            }
+        }
+        ln_in_place(&mut sums);
+        for (sum, largest) in sums.iter_mut().zip(&largest) {
+            *sum += largest;
+        }
+        sums
     }
 
     /// The mean over generating draws of `(mean, variance)` pairs, each of `outcomes` outcomes.

@@ -7,11 +7,16 @@
 
 use std::collections::HashMap;
 
+use multiversion::multiversion;
+
 use super::information::{Estimator, Information, Weighting, discrepancy};
 use crate::graph::{Node, NodeSet};
 use crate::num::parallel::ordered_map_indices;
 use crate::num::random::Stream;
 use crate::scm::{Ensemble, Intervention, Scm};
+
+/// Numbers of a round that are kept in memory (256 MB); beyond, they are made anew when they are needed.
+const MOST_KEPT: usize = 32 << 20;
 
 /// Evaluates designs under a belief.
 pub struct Evaluator<'a> {
@@ -25,6 +30,8 @@ pub struct Evaluator<'a> {
     stream: Stream,
     /// The distinct mechanisms of every node.
     variants: Vec<Variants>,
+    /// `children[p]`: the variants (of which node, which number) that have p among their parents.
+    children: Vec<Vec<(Node, usize)>>,
     /// `descendants[i][j]`: what a change of j changes in draw i.
     descendants: Vec<Vec<NodeSet>>,
     order: Vec<Vec<Node>>,
@@ -34,8 +41,8 @@ pub struct Evaluator<'a> {
 struct Variants {
     /// For every variant a draw that has it, and its parents.
     of: Vec<(usize, NodeSet)>,
-    /// `variant[l]`: the variant of draw l.
-    variant: Vec<usize>,
+    /// For every variant the draws that have it.
+    draws: Vec<Vec<usize>>,
 }
 
 /// Log-densities of outcomes that are already decided on: `[i]` holds [evaluating draws][outcomes] for the outcomes of
@@ -74,13 +81,24 @@ impl<'a> Evaluator<'a> {
         stream: Stream,
     ) -> Self {
         let draws = ensemble.draws();
+        let variants: Vec<Variants> =
+            (0..ensemble.names().len()).map(|node| Variants::new(draws, node)).collect();
+        let mut children = vec![Vec::new(); variants.len()];
+        for (node, of_node) in variants.iter().enumerate() {
+            for (v, (_, parents)) in of_node.of.iter().enumerate() {
+                for parent in parents {
+                    children[parent].push((node, v));
+                }
+            }
+        }
         Self {
             weighting: Weighting::new(ensemble.weights(), groups),
             samples,
             replicates,
             estimator,
             stream,
-            variants: (0..ensemble.names().len()).map(|node| Variants::new(draws, node)).collect(),
+            variants,
+            children,
             descendants: draws.iter().map(|draw| draw.dag().all_descendants()).collect(),
             order: draws.iter().map(|draw| draw.dag().topological_order()).collect(),
             ensemble,
@@ -97,70 +115,13 @@ impl<'a> Evaluator<'a> {
         self.weighting.entropy()
     }
 
-    /// Information of every design, each together with what is already decided on, if anything is. Rounds have
-    /// independent noise; designs of one round have the same.
-    pub(super) fn information(
-        &self,
-        round: u64,
-        designs: &[Intervention],
-        decided: Option<&Accumulated>,
-    ) -> Vec<Information> {
+    /// The noise of one round, for any number of designs; rounds are independent of each other.
+    pub(super) fn round(&self, round: u64) -> Round<'_> {
         let draws = self.ensemble.draws().len();
-        // [i][design]
-        let of_draws = ordered_map_indices(draws, |i| {
-            let bases = self.bases(round, i);
-            let mut scratch = self.scratch();
-            let of_design = |design: &Intervention| {
-                let densities = self.densities_with(&bases, i, design, decided, &mut scratch);
-                self.weighting.of_draw(i, densities, self.samples, self.estimator)
-            };
-            designs.iter().map(of_design).collect::<Vec<_>>()
-        });
-        let total = |k: usize| {
-            let of_design: Vec<(f64, f64)> = of_draws.iter().map(|of_draw| of_draw[k]).collect();
-            self.weighting.total(&of_design, self.samples)
-        };
-        (0..designs.len()).map(total).collect()
-    }
-
-    /// The log-densities of the outcomes of a design, added to those of what was decided on before.
-    pub(super) fn decide(
-        &self,
-        round: u64,
-        design: &Intervention,
-        decided: Option<&Accumulated>,
-    ) -> Accumulated {
-        let draws = self.ensemble.draws().len();
-        Accumulated(ordered_map_indices(draws, |i| {
-            let bases = self.bases(round, i);
-            let mut scratch = self.scratch();
-            self.densities_with(&bases, i, design, decided, &mut scratch).to_vec()
-        }))
-    }
-
-    /// The discrepancy score of AIT of every design.
-    pub(super) fn discrepancies(&self, round: u64, designs: &[Intervention]) -> Vec<f64> {
-        let draws = self.ensemble.draws().len();
-        let of_draws = ordered_map_indices(draws, |i| {
-            let bases = self.bases(round, i);
-            let base = &bases[0];
-            let before: Vec<(f64, f64)> = base.columns.iter().map(|column| moments(column)).collect();
-            let mut scratch = self.scratch();
-            let of_design = |design: &Intervention| {
-                let changed = self.outcomes(base, i, design, &mut scratch);
-                let mut after = before.clone();
-                for node in &changed {
-                    after[node] = moments(&scratch.columns[node]);
-                }
-                after
-            };
-            designs.iter().map(of_design).collect::<Vec<_>>()
-        });
-        let score = |k: usize| {
-            let of_design: Vec<Vec<(f64, f64)>> = of_draws.iter().map(|of_draw| of_draw[k].clone()).collect();
-            discrepancy(&of_design, self.ensemble.weights())
-        };
-        (0..designs.len()).map(score).collect()
+        let variants: usize = self.variants.iter().map(|variants| variants.of.len()).sum();
+        let numbers = draws * self.replicates * self.samples * (variants + draws + 2 * self.variants.len());
+        let kept = (numbers < MOST_KEPT).then(|| ordered_map_indices(draws, |i| self.bases(round, i)));
+        Round { evaluator: self, round, kept }
     }
 
     /// Mean and standard deviation of every variable when it is only observed, under the belief.
@@ -268,42 +229,153 @@ impl<'a> Evaluator<'a> {
     }
 
     fn add_densities(&self, base: &Base, i: usize, design: &Intervention, scratch: &mut Scratch) {
-        let m = self.samples;
         add(&mut scratch.densities, &base.totals);
         let changed = self.outcomes(base, i, design, scratch);
-        for (node, variants) in self.variants.iter().enumerate() {
-            let moved = changed.contains(node);
-            let target = design.value(node).is_some();
-            for (v, (draw, parents)) in variants.of.iter().enumerate() {
-                let new_mean = parents.intersects(&changed);
-                if !moved && !new_mean {
-                    continue;
-                }
-                let scm = &self.ensemble.draws()[*draw];
-                let sd = scm.noise_sd()[node];
-                let mean = &base.means[node][v * m..(v + 1) * m];
-                scratch.difference.fill(0.0);
-                add_term(&mut scratch.difference, &base.columns[node], mean, sd, -1.0);
-                if !target {
-                    let column = if moved { &scratch.columns[node] } else { &base.columns[node] };
-                    if new_mean {
-                        let view = View { base: &base.columns, changed: &scratch.columns, which: &changed };
-                        view.means(scm, node, &mut scratch.means);
-                        add_term(&mut scratch.difference, column, &scratch.means, sd, 1.0);
-                    } else {
-                        add_term(&mut scratch.difference, column, mean, sd, 1.0);
-                    }
-                }
-                variants.add_to_draws(v, &scratch.difference, &mut scratch.densities);
+        for node in &changed {
+            for v in 0..self.variants[node].of.len() {
+                self.add_change(base, node, v, design, &changed, scratch);
             }
         }
+        for parent in &changed {
+            for &(node, v) in &self.children[parent] {
+                // With several changed parents the first one speaks for all.
+                let first = self.variants[node].of[v].1.intersection(&changed).first();
+                if !changed.contains(node) && first == Some(parent) {
+                    self.add_change(base, node, v, design, &changed, scratch);
+                }
+            }
+        }
+    }
+
+    /// Adds what a design changes in the term of a variant to the log-densities of the draws that have it.
+    fn add_change(
+        &self,
+        base: &Base,
+        node: Node,
+        v: usize,
+        design: &Intervention,
+        changed: &NodeSet,
+        scratch: &mut Scratch,
+    ) {
+        let m = self.samples;
+        let (draw, parents) = &self.variants[node].of[v];
+        let scm = &self.ensemble.draws()[*draw];
+        let sd = scm.noise_sd()[node];
+        let mean = &base.means[node][v * m..(v + 1) * m];
+        let before = &base.columns[node];
+        if design.value(node).is_some() {
+            scratch.difference.fill(0.0);
+            add_term(&mut scratch.difference, before, mean, sd, -1.0);
+        } else {
+            let after = if changed.contains(node) { &scratch.columns[node] } else { before };
+            if parents.intersects(changed) {
+                let view = View { base: &base.columns, changed: &scratch.columns, which: changed };
+                view.means(scm, node, &mut scratch.means);
+                difference_of_terms(&mut scratch.difference, (before, mean), (after, &scratch.means), sd);
+            } else {
+                difference_of_terms(&mut scratch.difference, (before, mean), (after, mean), sd);
+            }
+        }
+        self.variants[node].add_to_draws(v, &scratch.difference, &mut scratch.densities);
+    }
+}
+
+/// Designs of one round see the same base noise.
+pub(super) struct Round<'e> {
+    evaluator: &'e Evaluator<'e>,
+    round: u64,
+    /// What does not depend on the design, `[i]`; made anew for every question where it is too large to keep.
+    kept: Option<Vec<Vec<Base>>>,
+}
+
+impl Round<'_> {
+    /// Information of every design, each together with what is already decided on, if anything is.
+    pub(super) fn information(
+        &self,
+        designs: &[Intervention],
+        decided: Option<&Accumulated>,
+    ) -> Vec<Information> {
+        let Evaluator { weighting, samples, estimator, .. } = self.evaluator;
+        // [i][design]
+        let of_draws = self.for_each_draw(|i, bases, scratch| {
+            let of_design = |design: &Intervention| {
+                let densities = self.evaluator.densities_with(bases, i, design, decided, scratch);
+                weighting.of_draw(i, densities, *samples, *estimator)
+            };
+            designs.iter().map(of_design).collect::<Vec<_>>()
+        });
+        let total = |k: usize| {
+            let of_design: Vec<(f64, f64)> = of_draws.iter().map(|of_draw| of_draw[k]).collect();
+            weighting.total(&of_design, *samples)
+        };
+        (0..designs.len()).map(total).collect()
+    }
+
+    /// Decides on a design: the log-densities of its outcomes, added to those of what was decided on before.
+    pub(super) fn decide(&self, design: &Intervention, decided: Option<&Accumulated>) -> Accumulated {
+        Accumulated(self.for_each_draw(|i, bases, scratch| {
+            self.evaluator.densities_with(bases, i, design, decided, scratch).to_vec()
+        }))
+    }
+
+    /// The discrepancy score of AIT of every design.
+    pub(super) fn discrepancies(&self, designs: &[Intervention]) -> Vec<f64> {
+        let of_draws = self.for_each_draw(|i, bases, scratch| {
+            let base = &bases[0];
+            let before: Vec<(f64, f64)> = base.columns.iter().map(|column| moments(column)).collect();
+            let of_design = |design: &Intervention| {
+                let changed = self.evaluator.outcomes(base, i, design, scratch);
+                let mut after = before.clone();
+                for node in &changed {
+                    after[node] = moments(&scratch.columns[node]);
+                }
+                after
+            };
+            designs.iter().map(of_design).collect::<Vec<_>>()
+        });
+        let score = |k: usize| {
+            let of_design: Vec<Vec<(f64, f64)>> = of_draws.iter().map(|of_draw| of_draw[k].clone()).collect();
+            discrepancy(&of_design, self.evaluator.ensemble.weights())
+        };
+        (0..designs.len()).map(score).collect()
+    }
+
+    /// `work` for every generating draw, in parallel; results in the order of the draws.
+    fn for_each_draw<R: Send>(
+        &self,
+        work: impl Fn(usize, &[Base], &mut Scratch) -> R + Sync + Send,
+    ) -> Vec<R> {
+        ordered_map_indices(self.evaluator.ensemble.draws().len(), |i| {
+            let mut scratch = self.evaluator.scratch();
+            match &self.kept {
+                Some(kept) => work(i, &kept[i], &mut scratch),
+                None => work(i, &self.evaluator.bases(self.round, i), &mut scratch),
+            }
+        })
+    }
+}
+
+impl Accumulated {
+    /// Information of what is decided on.
+    pub(super) fn information(&self, evaluator: &Evaluator<'_>) -> Information {
+        let Evaluator { weighting, samples, estimator, .. } = evaluator;
+        let of_draw = |i: usize| weighting.of_draw(i, &self.0[i], *samples, *estimator);
+        weighting.total(&ordered_map_indices(self.0.len(), of_draw), *samples)
+    }
+
+    /// What is decided on here and there.
+    pub(super) fn with(mut self, other: Option<&Accumulated>) -> Accumulated {
+        for (mine, theirs) in self.0.iter_mut().zip(other.iter().flat_map(|other| &other.0)) {
+            add(mine, theirs);
+        }
+        self
     }
 }
 
 impl Variants {
     fn new(draws: &[Scm], node: Node) -> Self {
         let mut known: HashMap<(NodeSet, u64, Vec<u64>), usize> = HashMap::new();
-        let (mut of, mut variant) = (Vec::new(), Vec::with_capacity(draws.len()));
+        let (mut of, mut with) = (Vec::new(), Vec::<Vec<usize>>::new());
         for (l, draw) in draws.iter().enumerate() {
             let parents = draw.dag().parents(node).clone();
             // The kind of mechanism shows in its number of parameters together with its parents.
@@ -311,19 +383,18 @@ impl Variants {
             let key = (parents.clone(), draw.noise_sd()[node].to_bits(), mechanism);
             let number = *known.entry(key).or_insert_with(|| {
                 of.push((l, parents));
+                with.push(Vec::new());
                 of.len() - 1
             });
-            variant.push(number);
+            with[number].push(l);
         }
-        Self { of, variant }
+        Self { of, draws: with }
     }
 
     /// Adds the term of variant `v` to all draws that have it; `sums` is [draws][outcomes].
     fn add_to_draws(&self, v: usize, term: &[f64], sums: &mut [f64]) {
-        for (l, sums) in sums.chunks_exact_mut(term.len()).enumerate() {
-            if self.variant[l] == v {
-                add(sums, term);
-            }
+        for &l in &self.draws[v] {
+            add(&mut sums[l * term.len()..(l + 1) * term.len()], term);
         }
     }
 }
@@ -344,7 +415,19 @@ impl View<'_> {
     }
 }
 
+/// out = log N(x'; mean', sd²) - log N(x; mean, sd²), of (x, mean) before and after.
+#[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
+fn difference_of_terms(out: &mut [f64], before: (&[f64], &[f64]), after: (&[f64], &[f64]), sd: f64) {
+    let scale = 0.5 / (sd * sd);
+    let pairs = before.0.iter().zip(before.1).zip(after.0.iter().zip(after.1));
+    for (out, ((x, mean), (y, mean_after))) in out.iter_mut().zip(pairs) {
+        let (a, b) = (x - mean, y - mean_after);
+        *out = scale * (a * a - b * b);
+    }
+}
+
 /// sums += sign * log N(x; mean, sd²).
+#[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
 fn add_term(sums: &mut [f64], x: &[f64], mean: &[f64], sd: f64, sign: f64) {
     let constant = sign * (-sd.ln() - 0.5 * std::f64::consts::TAU.ln());
     let scale = -0.5 * sign / (sd * sd);
@@ -354,6 +437,7 @@ fn add_term(sums: &mut [f64], x: &[f64], mean: &[f64], sd: f64, sign: f64) {
     }
 }
 
+#[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
 fn add(sums: &mut [f64], terms: &[f64]) {
     for (sum, term) in sums.iter_mut().zip(terms) {
         *sum += term;
