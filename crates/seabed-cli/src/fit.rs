@@ -3,10 +3,9 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use rustix::time::{ClockId, clock_gettime};
 use seabed::data::{Dataset, ReadOptions, read_graph, read_table, write_atomically};
 use seabed::graph::Dag;
 use seabed::num::random::Seed;
@@ -15,6 +14,7 @@ use seabed::posterior::bootstrap::{Bootstrap, GiesOptions, GiesResult};
 use seabed::scm::Ensemble;
 use serde_json::{Value, json};
 
+use crate::clock::cpu_time;
 use crate::failure::Failure;
 use crate::progress::Progress;
 
@@ -92,7 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         eprintln!("warning: {warning}");
     }
     let data = loaded.dataset;
-    let knowledge = read_knowledge(arguments, &data)?;
+    let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
     let bootstrap = Bootstrap {
         draws: arguments.draws as usize,
         penalty: arguments.penalty,
@@ -171,8 +171,9 @@ fn ensemble_form(path: &Path) -> Result<EnsembleForm, Failure> {
     }
 }
 
-fn read_knowledge(arguments: &Arguments, data: &Dataset) -> Result<Knowledge, Failure> {
-    let Some(path) = &arguments.knowledge else { return Ok(Knowledge::none(data.variables())) };
+/// The knowledge of a file, or none.
+pub fn read_knowledge(path: Option<&Path>, data: &Dataset) -> Result<Knowledge, Failure> {
+    let Some(path) = path else { return Ok(Knowledge::none(data.variables())) };
     let in_file = |problem: String| Failure::Input(anyhow::anyhow!("{}: {problem}", path.display()));
     let text = fs::read_to_string(path).map_err(|error| in_file(error.to_string()))?;
     Knowledge::from_toml(&text, data.names()).map_err(|error| in_file(error.to_string()))
@@ -271,10 +272,4 @@ fn print_single(out: &mut impl Write, found: &GiesResult, names: &[String]) -> i
         }
     }
     Ok(())
-}
-
-/// CPU time of this process so far, all threads.
-fn cpu_time() -> Duration {
-    let now = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }

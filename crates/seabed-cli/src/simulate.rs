@@ -11,6 +11,7 @@ use seabed::scm::{Intervention, Scm};
 use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, World};
 
 use crate::failure::Failure;
+use crate::settings::parse_intervention;
 
 /// Draw data from a synthetic causal model or from a model in a file.
 ///
@@ -143,7 +144,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             "{n} samples of {d} variables are {numbers} numbers, more than the {MOST_NUMBERS} that fit; ask for fewer with --n"
         )));
     }
-    let intervention = parse_settings(&sampling.settings, scm.names())?;
+    let intervention = parse_intervention("--do", &sampling.settings, scm.names())?;
     check_outputs(sampling)?;
     let stream = noise_of(Seed::new(sampling.seed), &intervention, scm.names());
     let data = scm.experiment(&intervention, sampling.n as usize, stream).map_err(|error| {
@@ -222,41 +223,6 @@ fn check_outputs(sampling: &Sampling) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// The intervention of `NAME=VALUE` texts; a name may itself contain `=`.
-fn parse_settings(settings: &[String], names: &Names) -> Result<Intervention, Failure> {
-    let wrong = |text: &str, problem: String| {
-        Failure::Input(anyhow::anyhow!(
-            "--do {text}: {problem}; write NAME=VALUE, for example --do {}=1.5",
-            names[0]
-        ))
-    };
-    let mut pairs = Vec::new();
-    for text in settings {
-        let Some((name, value)) = text.rsplit_once('=') else {
-            return Err(wrong(text, "there is no `=`".into()));
-        };
-        let Some(node) = seabed::data::position(names, name.trim()) else {
-            let hint = seabed::data::closest(name.trim(), names)
-                .map_or(String::new(), |near| format!(", did you mean {near:?}?"));
-            let joined = if name.contains('=') { " (to set several, repeat --do)" } else { "" };
-            return Err(wrong(text, format!("there is no variable {name:?}{hint}{joined}")));
-        };
-        match value.trim().parse::<f64>() {
-            // Adding 0 turns -0 into 0: the two set the same value, so they are the same experiment.
-            Ok(value) if value.is_finite() => pairs.push((node, value + 0.0)),
-            _ => return Err(wrong(text, format!("{value:?} is not a finite number"))),
-        }
-    }
-    let twice = pairs.iter().enumerate().find(|(k, pair)| pairs[..*k].iter().any(|other| other.0 == pair.0));
-    if let Some((_, &(node, _))) = twice {
-        return Err(Failure::Input(anyhow::anyhow!(
-            "--do sets {:?} twice; set every variable once",
-            names[node]
-        )));
-    }
-    Ok(Intervention::new(pairs)?)
 }
 
 /// Experiments on one world are independent of each other: the address of the noise names the intervention,

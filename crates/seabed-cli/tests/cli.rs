@@ -47,6 +47,7 @@ fn help_is_as_reviewed() {
         "simulate er --help",
         "simulate scm --help",
         "fit --help",
+        "design --help",
         "evaluate --help",
     ] {
         insta::assert_snapshot!(page.replace(' ', "_"), output(folder.path(), page));
@@ -295,6 +296,65 @@ fn fit_prints_json_for_programs() {
 }
 
 #[test]
+fn design_prints_a_batch_and_writes_a_form() {
+    let folder = linear_world();
+    output(folder.path(), "fit data.csv --draws 20 --out belief.npz");
+    let arguments =
+        "design belief.npz --batch 4 --range -3:3 --replicates 2 --out batch.csv --curves curves.csv";
+    let printed = output(folder.path(), arguments);
+    let times = |text: &str| {
+        text.lines().map(|line| line.split("; 0.").next().unwrap().to_string() + "\n").collect::<String>()
+    };
+    insta::assert_snapshot!("design", times(&printed));
+    let form = fs::read_to_string(folder.path().join("batch.csv")).unwrap();
+    insta::assert_snapshot!("design_form", form);
+    let curves = fs::read_to_string(folder.path().join("curves.csv")).unwrap();
+    assert_eq!(curves.lines().count(), 1 + 6 * 5);
+    // Filled in, the form is data.
+    let filled: String =
+        form.lines().map(|line| line.replace(",,", ",1,").replace(",,", ",1,") + "\n").collect();
+    fs::write(folder.path().join("filled.csv"), filled).unwrap();
+    seabed(folder.path(), "fit filled.csv --ignore experiment --ignore status --single").assert().success();
+}
+
+#[test]
+fn design_prints_json_and_scores_designs_of_the_user() {
+    let folder = linear_world();
+    output(folder.path(), "fit data.csv --draws 20 --out belief.npz");
+    let read = |arguments: &str| -> serde_json::Value {
+        serde_json::from_str(&output(folder.path(), &format!("design belief.npz --json {arguments}")))
+            .unwrap()
+    };
+    let batch =
+        read("--batch 3 --strategy greedy-cbed --target X1 --target X4 --levels X1=0,1 --cost X4=2.5");
+    assert_eq!(batch["batch"].as_array().unwrap().len(), 3);
+    for experiment in batch["batch"].as_array().unwrap() {
+        let (name, value) = experiment["targets"].as_object().unwrap().iter().next().unwrap();
+        assert!(name == "X4" || (name == "X1" && [0.0, 1.0].contains(&value.as_f64().unwrap())));
+        assert_eq!(experiment["cost"], if name == "X4" { 2.5 } else { 1.0 });
+        assert!(experiment["information"].is_number() && experiment["standard_error"].is_number());
+    }
+    assert!(batch["batch_information"].is_number() && batch["cpu_seconds"].is_number());
+    let scores = read("--score X3=1.5 --score X1=0,X2=2");
+    assert_eq!(scores["designs"][1]["targets"], serde_json::json!({"X1": 0.0, "X2": 2.0}));
+    let question = read("--score X3=1.5 --goal edge=X3,X2");
+    let about = |value: &serde_json::Value| value["designs"][0]["information"].as_f64().unwrap();
+    assert!(about(&question) <= about(&scores) + 1e-9);
+}
+
+/// From data alone: fitted, then designed; bounds come from the data.
+#[test]
+fn design_takes_data_too() {
+    let folder = linear_world();
+    let text = output(folder.path(), "design data.csv --draws 20 --batch 5 --json");
+    let batch: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let again = output(folder.path(), "design data.csv --draws 20 --batch 5 --json");
+    let again: serde_json::Value = serde_json::from_str(&again).unwrap();
+    assert_eq!(batch["batch"], again["batch"]);
+    assert_eq!(batch["batch"].as_array().unwrap().len(), 5);
+}
+
+#[test]
 fn fit_gives_the_same_bytes_on_any_number_of_threads() {
     let folder = linear_world();
     let with_threads = |threads: &str| {
@@ -316,6 +376,12 @@ fn what_is_wrong_is_said_with_the_way_out_and_nothing_is_written() {
     write("other.csv", "A,B,D\n0,1,0\n0,0,0\n0,0,0\n");
     write("class.csv", "source,target\nA,B\nB,A\nC,B\n");
     write("bad.csv", "A,B,C\n1,2,3\n1,x,3\n");
+    let node = |name: &str| {
+        format!(
+            r#"{{"name":"{name}","parents":[],"mechanism":{{"type":"linear","weights":[]}},"noise_sd":1}}"#
+        )
+    };
+    write("model1.json", &format!(r#"{{"names":["A","B"],"nodes":[{},{}]}}"#, node("A"), node("B")));
     write("none.json", "{\"names\": [], \"nodes\": []}");
     write("good.csv", "A,B,C\n1,2,3\n1,4,3.5\n2,5,7\n4,4,4\n0,1,1\n");
     write("short.csv", "A,B\n1,2\n2,4\n");
@@ -338,6 +404,20 @@ fn what_is_wrong_is_said_with_the_way_out_and_nothing_is_written() {
         "fit good.csv --penalty -1",
         "fit good.csv --start cyclic.csv",
         "fit short.csv --draws 5 --out belief.npz",
+        "design model1.json --strategy best",
+        "design model1.json --target Q",
+        "design model1.json --target A --forbid A",
+        "design model1.json --range 1",
+        "design model1.json --bounds A=2:1 --out out.csv",
+        "design model1.json --levels A=x",
+        "design model1.json --cost A",
+        "design model1.json --budget 0.5",
+        "design model1.json --max-repeats 1 --batch 5",
+        "design model1.json --goal cause=A",
+        "design model1.json --goal edge=A",
+        "design model1.json --score A=1,A=2",
+        "design model1.json --batch 0",
+        "design nowhere.npz",
         "simulate er --do X30=1 --out out.csv",
         "simulate er --do X3 --out out.csv",
         "simulate er --do X3=1e999 --out out.csv",

@@ -237,7 +237,7 @@ impl Designer {
         let mut together = Information { nats: 0.0, standard_error: 0.0 };
         let mut chosen = Vec::with_capacity(designs.len());
         for (k, design) in designs.into_iter().enumerate() {
-            let outcomes = evaluator.round(FINISHED + k as u64).decide(&design, None);
+            let outcomes = evaluator.passing_round(FINISHED + k as u64).decide(&design, None);
             let information = outcomes.information(evaluator);
             let joint = outcomes.with(decided.as_ref());
             let before = std::mem::replace(&mut together, joint.information(evaluator));

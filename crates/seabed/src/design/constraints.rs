@@ -123,13 +123,22 @@ impl Levels {
         match self {
             Self::Range(low, high) if count == 1 => vec![0.5 * (low + high)],
             Self::Range(low, high) => {
-                (0..count).map(|k| low + (high - low) * k as f64 / (count - 1) as f64).collect()
+                let step = (high - low) / (count - 1) as f64;
+                (0..count).map(|k| self.nearest(rounded(low + step * k as f64, high - low))).collect()
             }
             Self::List(levels) if levels.len() <= count => levels.clone(),
             Self::List(levels) if count == 1 => vec![levels[levels.len() / 2]],
             Self::List(levels) => (0..count).map(|k| levels[k * (levels.len() - 1) / (count - 1)]).collect(),
         }
     }
+}
+
+/// The value to some ten-thousandth of the width: nobody sets a dial to sixteen digits.
+fn rounded(value: f64, width: f64) -> f64 {
+    let digits = 4 - (width.max(1e-300).log10().floor() as i32).clamp(-290, 290);
+    let unit = 10f64.powi(digits.abs());
+    let rounded = if digits >= 0 { (value * unit).round() / unit } else { (value / unit).round() * unit };
+    if rounded.is_finite() { rounded } else { value }
 }
 
 impl Constraints {

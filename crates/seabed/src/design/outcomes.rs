@@ -124,6 +124,11 @@ impl<'a> Evaluator<'a> {
         Round { evaluator: self, round, kept }
     }
 
+    /// The noise of a round of which one question will be asked: nothing is kept.
+    pub(super) fn passing_round(&self, round: u64) -> Round<'_> {
+        Round { evaluator: self, round, kept: None }
+    }
+
     /// Mean and standard deviation of every variable when it is only observed, under the belief.
     pub(super) fn marginals(&self) -> Vec<(f64, f64)> {
         let of_draws = ordered_map_indices(self.ensemble.draws().len(), |i| {

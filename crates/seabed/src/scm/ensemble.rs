@@ -125,6 +125,12 @@ impl Ensemble {
         (0..nodes).map(|from| (0..nodes).map(|to| probability(from, to)).collect()).collect()
     }
 
+    /// Entropy of the edge probabilities, summed over all ordered pairs, in nats: 0 when every edge is decided.
+    pub fn edge_entropy(&self) -> f64 {
+        let term = |p: f64| if p > 0.0 { -p * p.ln() } else { 0.0 };
+        self.edge_probabilities().iter().flatten().map(|&p| term(p) + term(1.0 - p)).sum()
+    }
+
     /// ln Σ_k weight_k exp(values\[k\]): the log of a mean over the draws.
     pub fn log_mean_exp(&self, values: &[f64]) -> f64 {
         let weighted: Vec<f64> =
