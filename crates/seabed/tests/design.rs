@@ -593,6 +593,19 @@ fn information_about_a_question_agrees_with_brute_force() {
     }
 }
 
+/// Nothing is left to see when everything is set, and nothing can be learned when there is one draw only.
+#[test]
+fn what_has_no_outcome_and_what_is_already_known_teach_nothing() {
+    let ensemble = random_ensemble(3, 5, false, 2);
+    let all = Intervention::new((0..3).map(|node| (node, 1.0))).unwrap();
+    let got = Designer::default().score(&ensemble, &[all], Seed::new(1)).unwrap()[0];
+    assert!(got.nats.abs() < 1e-12 && got.standard_error < 1e-12, "{got:?}");
+    let certain = Ensemble::uniform(vec![ensemble.draws()[0].clone()]).unwrap();
+    let batch =
+        Designer::default().design(&certain, &Constraints::range(3, -1.0, 1.0), Seed::new(1)).unwrap();
+    assert!(batch.information.nats.abs() < 1e-9 && batch.entropy == 0.0);
+}
+
 #[test]
 fn replicates_teach_more_and_sets_of_targets_are_found() {
     let ensemble = random_ensemble(4, 6, true, 8);

@@ -181,7 +181,7 @@ impl Designer {
         };
         let (designs, evaluated) = match self.strategy {
             Strategy::GreedyCbed | Strategy::Abcd => search.greedy(),
-            _ => search.from_table(),
+            _ => search.by_table(),
         };
         Ok(self.finished(&evaluator, constraints, designs, evaluated).relabelled(&by_name.from))
     }
@@ -283,7 +283,7 @@ impl Search<'_> {
     }
 
     /// The strategies that look at every candidate once.
-    fn from_table(&self) -> (Vec<Intervention>, Vec<Evaluated>) {
+    fn by_table(&self) -> (Vec<Intervention>, Vec<Evaluated>) {
         let noise = self.evaluator.round(0);
         let table = self.table(&noise, 0, None);
         let designs: Vec<Intervention> = table.iter().map(|candidate| candidate.design.clone()).collect();

@@ -182,7 +182,7 @@ impl Constraints {
         if self.max_targets == 0 {
             return Err(ConstraintError::NoTargets);
         }
-        if let Some(budget) = self.budget.filter(|budget| !(*budget >= cheapest)) {
+        if let Some(budget) = self.budget.filter(|budget| budget.is_nan() || *budget < cheapest) {
             return Err(ConstraintError::Budget { budget, cheapest });
         }
         if let Some(repeats) = self.max_repeats {
