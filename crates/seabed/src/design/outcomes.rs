@@ -183,8 +183,13 @@ impl<'a> Evaluator<'a> {
                 let scm = &self.ensemble.draws()[*draw];
                 let mean = &mut of_node[v * m..(v + 1) * m];
                 scm.means(node, &columns, mean);
+                let sd = scm.noise_sd()[node];
+                if let [only] = variants.draws[v][..] {
+                    add_term(&mut totals[only * m..(only + 1) * m], &columns[node], mean, sd, 1.0);
+                    continue;
+                }
                 term.fill(0.0);
-                add_term(&mut term, &columns[node], mean, scm.noise_sd()[node], 1.0);
+                add_term(&mut term, &columns[node], mean, sd, 1.0);
                 variants.add_to_draws(v, &term, &mut totals);
             }
             means.push(of_node);

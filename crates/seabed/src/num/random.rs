@@ -159,17 +159,20 @@ const CHUNK: usize = 256;
 fn fill(stream: Stream, out: &mut [f64], transform: impl Fn(&mut [f64])) {
     let mut chunk = [0.0; CHUNK];
     for (k, part) in out.chunks_mut(CHUNK).enumerate() {
-        uniforms(stream.key, stream.nonce, (k * CHUNK / 2) as u64, &mut chunk);
-        // Normals come in pairs: transform whole pairs, then take what is asked for.
-        transform(&mut chunk[..part.len().next_multiple_of(2)]);
+        // Normals come in pairs, and blocks in groups: make whole ones, then take what is asked for.
+        let made = &mut chunk[..part.len().next_multiple_of(2 * LANES)];
+        uniforms(stream.key, stream.nonce, (k * CHUNK / 2) as u64, made);
+        transform(&mut made[..part.len().next_multiple_of(2)]);
         part.copy_from_slice(&chunk[..part.len()]);
     }
 }
 
-/// The uniforms of `CHUNK / 2` blocks from `first_block` on, two a block.
+/// Blocks that are made side by side.
+const LANES: usize = 16;
+
+/// The uniforms of the blocks from `first_block` on, two a block; a multiple of 2 `LANES` of them.
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
-fn uniforms(key: [u32; 2], nonce: [u32; 2], first_block: u64, out: &mut [f64; CHUNK]) {
-    const LANES: usize = 16;
+fn uniforms(key: [u32; 2], nonce: [u32; 2], first_block: u64, out: &mut [f64]) {
     for (group, part) in out.chunks_exact_mut(2 * LANES).enumerate() {
         // One array a word of the counter, a lane a block. Words are kept in 64 bits: the products need them.
         let mut c = [[0u64; LANES]; 4];
