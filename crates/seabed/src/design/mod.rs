@@ -11,6 +11,7 @@ mod goal;
 mod gp;
 mod information;
 mod outcomes;
+mod search;
 mod value;
 
 pub use batch::{Batch, Chosen, DesignError, Designer, Evaluated, Strategy};
