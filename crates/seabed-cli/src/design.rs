@@ -34,7 +34,7 @@ pub struct Arguments {
     /// An ensemble (.npz, .json), or data to fit first (.csv, .parquet).
     belief: PathBuf,
     /// Number of experiments.
-    #[arg(long, default_value_t = 10, value_name = "COUNT")]
+    #[arg(long, default_value_t = 10, value_name = "COUNT", allow_negative_numbers = true)]
     batch: usize,
     /// How the batch is put together.
     #[arg(long, default_value = "soft-cbed", value_name = "NAME", value_parser = strategy)]
@@ -58,7 +58,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 1, value_name = "COUNT")]
     replicates: usize,
     /// Of the soft strategies, in nats: the lower, the more the best designs are preferred.
-    #[arg(long, default_value_t = 2.0, value_name = "NATS")]
+    #[arg(long, default_value_t = 2.0, value_name = "NATS", allow_negative_numbers = true)]
     temperature: f64,
     /// How information is estimated.
     #[arg(long, value_enum, default_value_t = EstimatorName::Nested)]
@@ -85,7 +85,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME=COST")]
     cost: Vec<String>,
     /// The most that the batch may cost; it may then be smaller than --batch.
-    #[arg(long, value_name = "COST")]
+    #[arg(long, value_name = "COST", allow_negative_numbers = true)]
     budget: Option<f64>,
     /// The most experiments that set the same variable.
     #[arg(long, value_name = "COUNT")]
@@ -109,10 +109,10 @@ pub struct Arguments {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Write the batch as a form for the laboratory (.csv).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "scored")]
     out: Option<PathBuf>,
     /// Write the information of every value that was tried (.csv).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "scored")]
     curves: Option<PathBuf>,
     /// Print JSON for programs.
     #[arg(long)]
@@ -163,6 +163,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let scores = designer.score(&ensemble, &designs, seed)?;
         let written = print_scores(arguments.json, &designs, &scores, names, used().1);
         return written.map_err(|error| Failure::writing(None, error));
+    }
+    if arguments.out.is_some() && arguments.out == arguments.curves {
+        return Err(Failure::Input(anyhow::anyhow!(
+            "--out and --curves name one file; give each a file of its own"
+        )));
     }
     let constraints = constraints(arguments, names, data.as_ref())?;
     let batch = designer.design(&ensemble, &constraints, seed)?;
@@ -231,7 +236,15 @@ fn parse_goal(text: &str, names: &Names) -> Result<Goal, Failure> {
     };
     let node = |name: &str| node_named(name, names, &format!("--goal {text}"));
     let (kind, rest) = text.split_once('=').ok_or_else(wrong)?;
-    let two = || rest.split_once(',').ok_or_else(wrong).and_then(|(a, b)| Ok((node(a)?, node(b)?)));
+    // A name may contain a comma: the one that leaves a variable on both sides is meant.
+    let commas = || rest.match_indices(',').map(|(at, _)| (&rest[..at], &rest[at + 1..]));
+    let known = |name: &str| seabed::data::position(names, name.trim()).is_some();
+    let two = || {
+        let (a, b) =
+            commas().find(|(a, b)| known(a) && known(b)).or_else(|| commas().next()).ok_or_else(wrong)?;
+        let (a, b) = (node(a)?, node(b)?);
+        if a == b { Err(wrong()) } else { Ok((a, b)) }
+    };
     match kind {
         "edge" => two().map(|(from, to)| Goal::Edge { from, to }),
         "effect" => two().map(|(of, on)| Goal::Effect { of, on }),
@@ -265,10 +278,23 @@ fn constraints(arguments: &Arguments, names: &Names, data: Option<&Dataset>) -> 
     let (targets, forbidden) =
         (nodes(&arguments.targets, "--target")?, nodes(&arguments.forbidden, "--forbid")?);
     let allowed = |node: Node| (targets.is_empty() || targets.contains(&node)) && !forbidden.contains(&node);
+    let given = |name: &str, list: &[String]| {
+        list.iter().any(|text| text.rsplit_once('=').is_some_and(|t| t.0.trim() == name))
+    };
+    let bounded = |name: &str| given(name, &arguments.bounds) || given(name, &arguments.levels);
+    if let Some(name) =
+        names.iter().find(|name| given(name, &arguments.bounds) && given(name, &arguments.levels))
+    {
+        return Err(Failure::Input(anyhow::anyhow!("{name:?} has --bounds and --levels; give one of them")));
+    }
     let mut variables: Vec<Option<Allowed>> = (0..names.len())
         .map(|node| {
             let (low, high) = default(node);
-            allowed(node).then_some(Allowed { levels: Levels::Range(low, high), cost: 1.0 })
+            if low == high && allowed(node) && everywhere.is_none() {
+                eprintln!("note: {:?} never varied: without --bounds or --levels it is not set", names[node]);
+            }
+            let possible = allowed(node) && (low < high || everywhere.is_some() || bounded(&names[node]));
+            possible.then_some(Allowed { levels: Levels::Range(low, high), cost: 1.0 })
         })
         .collect();
     let mut change = |option: &str, text: &str, apply: &dyn Fn(&mut Allowed, &str) -> Result<(), Failure>| {
@@ -276,7 +302,9 @@ fn constraints(arguments: &Arguments, names: &Names, data: Option<&Dataset>) -> 
             return Err(Failure::Input(anyhow::anyhow!("{option} {text}: there is no `=` after a name")));
         };
         let node = node_named(name, names, &format!("{option} {text}"))?;
-        variables[node].as_mut().map_or(Ok(()), |allowed| apply(allowed, rest))
+        // What is written for a variable that cannot be set must be right all the same.
+        let mut nobody = Allowed { levels: Levels::Range(0.0, 0.0), cost: 1.0 };
+        apply(variables[node].as_mut().unwrap_or(&mut nobody), rest)
     };
     for text in &arguments.bounds {
         change("--bounds", text, &|allowed, rest| {
@@ -309,13 +337,15 @@ fn constraints(arguments: &Arguments, names: &Names, data: Option<&Dataset>) -> 
     })
 }
 
-/// Mean ± 3 standard deviations over the rows in which the variable was not a target.
+/// Mean ± 3 standard deviations over the rows in which the variable was not a target, and all that was measured or set.
 fn observed_range(data: &Dataset, node: Node) -> (f64, f64) {
     let rows = || (0..data.rows()).filter(|&row| !data.targets(row).contains(node));
     let n = rows().count().max(1) as f64;
     let mean = rows().map(|row| data.column(node)[row]).sum::<f64>() / n;
     let sd = (rows().map(|row| (data.column(node)[row] - mean).powi(2)).sum::<f64>() / n).sqrt();
-    (mean - 3.0 * sd, mean + 3.0 * sd)
+    // What was already set can be set again.
+    let column = data.column(node).iter();
+    column.fold((mean - 3.0 * sd, mean + 3.0 * sd), |(low, high), x| (low.min(*x), high.max(*x)))
 }
 
 fn parse_range(option: &str, text: &str) -> Result<(f64, f64), Failure> {
@@ -387,7 +417,8 @@ fn print_for_people(batch: &Batch, ensemble: &Ensemble, wanted: usize, seconds: 
     if batch.chosen.len() < wanted {
         writeln!(out, "the budget allows {} of {wanted} experiments", batch.chosen.len())?;
     }
-    if batch.information.nats < HARDLY_WORTH {
+    let best = batch.evaluated.iter().map(|e| e.information.nats).fold(batch.information.nats, f64::max);
+    if best < HARDLY_WORTH {
         writeln!(
             out,
             "more experiments of these kinds are hardly worth it: nothing is left that they could tell apart"
@@ -426,8 +457,7 @@ fn print_scores(
 }
 
 fn shown(design: &Intervention, names: &Names) -> String {
-    let setting =
-        |&(node, value): &(Node, f64)| format!("do({} = {})", names[node], (value * 1e6).round() / 1e6);
+    let setting = |&(node, value): &(Node, f64)| format!("do({} = {})", names[node], value);
     design.settings().iter().map(setting).collect::<Vec<_>>().join(", ")
 }
 

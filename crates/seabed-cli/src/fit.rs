@@ -10,7 +10,7 @@ use seabed::data::{Dataset, ReadOptions, read_graph, read_table, write_atomicall
 use seabed::graph::Dag;
 use seabed::num::random::Seed;
 use seabed::posterior::Knowledge;
-use seabed::posterior::bootstrap::{Bootstrap, GiesOptions, GiesResult};
+use seabed::posterior::bootstrap::{Bootstrap, Degenerate, GiesOptions, GiesResult, degenerate};
 use seabed::scm::Ensemble;
 use serde_json::{Value, json};
 
@@ -101,6 +101,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             max_degree: arguments.max_degree,
         },
     };
+    for (reason, with) in degenerate(&data) {
+        let name = |node: usize| &data.names()[node];
+        match (reason, with) {
+            (Degenerate::Determined(node), Some(other)) => eprintln!(
+                "note: {:?} and {:?} determine each other: no edge between them is considered",
+                name(other),
+                name(node)
+            ),
+            (Degenerate::Constant(node), _) => {
+                eprintln!("note: {:?} does not vary: it gets no edge", name(node))
+            }
+            _ => {}
+        }
+    }
     let learned = match arguments.posterior {
         PosteriorName::Bootstrap if arguments.single => single(&bootstrap, &data, &knowledge)?,
         PosteriorName::Bootstrap => resampled(&bootstrap, &data, &knowledge, arguments.seed)?,

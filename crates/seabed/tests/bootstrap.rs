@@ -284,6 +284,41 @@ fn parameters_are_fitted_to_all_the_data() {
     );
 }
 
+/// Observation cannot tell A -> B from B -> A: both come out, about equally often; and knowledge about another variable
+/// changes nothing. 400 draws, z-scores below 5.
+#[test]
+fn undecided_edges_stay_undecided() {
+    let mut random = draws(12);
+    let (mut a, mut b, mut z) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..200 {
+        a.push(random.normal());
+        b.push(2.0 * a[a.len() - 1] + random.normal());
+        z.push(random.normal());
+    }
+    let data = Dataset::with_regime(names(3), vec![a, b, z], NodeSet::empty(3)).unwrap();
+    let bootstrap = Bootstrap { draws: 400, ..Bootstrap::default() };
+    let known = Knowledge::new(&names(3), &[(0, 2)], &[], &[]).unwrap();
+    for knowledge in [Knowledge::none(3), known] {
+        let p = bootstrap.fit(&data, &knowledge, Seed::new(4), &|| ()).unwrap().ensemble.edge_probabilities();
+        assert!((p[0][1] + p[1][0] - 1.0).abs() < 1e-9);
+        assert!((p[0][1] - 0.5).abs() < 5.0 * 0.5 / 20.0, "{}", p[0][1]);
+    }
+}
+
+#[test]
+fn required_edges_that_cannot_be_fitted_are_refused() {
+    let base = random_data(3, 40, 5);
+    let mut columns = base.columns().to_vec();
+    columns.push(vec![7.0; 40]);
+    let targets = (0..40).map(|row| NodeSet::of(4, base.targets(row).iter())).collect();
+    let data = Dataset::new(names(4), columns, targets).unwrap();
+    let knowledge = Knowledge::new(&names(4), &[], &[(3, 0)], &[]).unwrap();
+    let error = Bootstrap::default().single(&data, &knowledge).unwrap_err();
+    assert_eq!(error, BootstrapError::RequiredDegenerate { from: "X3".into(), to: "X0".into() });
+    let reasons = seabed::posterior::bootstrap::degenerate(&data);
+    assert_eq!(reasons, [(Degenerate::Constant(3), None)]);
+}
+
 #[test]
 fn degenerate_columns_are_never_used_and_say_why() {
     let base = random_data(3, 40, 5);

@@ -548,6 +548,23 @@ fn impossible_constraints_say_why() {
     let message =
         zero.design(&ensemble, &Constraints::range(2, 0.0, 1.0), Seed::new(1)).unwrap_err().to_string();
     assert_eq!(message, "samples is 0: it must be at least 1");
+    let refuse = |designer: Designer| {
+        designer.design(&ensemble, &Constraints::range(2, 0.0, 1.0), Seed::new(1)).unwrap_err().to_string()
+    };
+    assert!(
+        refuse(Designer { values: Values::Fixed(f64::NAN), ..Designer::default() })
+            .contains("a value is NaN")
+    );
+    assert!(
+        refuse(Designer { values: Values::Grid(vec![f64::INFINITY]), ..Designer::default() })
+            .contains("finite")
+    );
+    assert!(refuse(Designer { samples: usize::MAX, ..Designer::default() }).contains("at most a million"));
+    let bound =
+        Designer { estimator: Estimator::Bound, goal: Goal::Edge { from: 0, to: 1 }, ..Designer::default() };
+    assert!(refuse(bound).contains("the whole model"));
+    let many = Constraints { max_targets: usize::MAX, ..Constraints::range(2, 0.0, 1.0) };
+    assert!(Designer { samples: 10, ..Designer::default() }.design(&ensemble, &many, Seed::new(1)).is_ok());
 }
 
 /// A goal is about groups of draws: brute force by summing densities over the draws that give the same answer.
@@ -604,6 +621,177 @@ fn what_has_no_outcome_and_what_is_already_known_teach_nothing() {
     let batch =
         Designer::default().design(&certain, &Constraints::range(3, -1.0, 1.0), Seed::new(1)).unwrap();
     assert!(batch.information.nats.abs() < 1e-9 && batch.entropy == 0.0);
+}
+
+/// Two draws that differ in the effect of X0 on X1, and four that differ in nothing but the effect of X2 on X3.
+fn two_questions() -> Ensemble {
+    let draw = |a: f64, b: f64| {
+        let dag = Dag::from_edges(4, [(0, 1), (2, 3)]).unwrap();
+        let weights = [vec![], vec![a], vec![], vec![b]];
+        let mechanism =
+            |weights: &Vec<f64>| Mechanism::Linear(Linear { weights: weights.clone(), intercept: 0.0 });
+        // The causes hardly vary by themselves: without setting them nothing is learned.
+        Scm::new(names(4), dag, weights.iter().map(mechanism).collect(), vec![1e-6, 0.1, 1e-6, 0.1]).unwrap()
+    };
+    let draws = [-1.0, 1.0].into_iter().flat_map(|a| [-2.0, -1.0, 1.0, 2.0].map(|b| draw(a, b)));
+    Ensemble::uniform(draws.collect()).unwrap()
+}
+
+/// do(X2 = 2) answers the larger question; repeating it adds nothing, so the second choice must be another target.
+#[test]
+fn greedy_takes_what_is_decided_into_account() {
+    let constraints = Constraints::range(4, -2.0, 2.0);
+    let with = |strategy| {
+        let designer = Designer { strategy, batch: 2, values: Values::Fixed(2.0), ..Designer::default() };
+        designer.design(&two_questions(), &constraints, Seed::new(1)).unwrap()
+    };
+    let target = |batch: &seabed::design::Batch, k: usize| batch.chosen[k].design.settings()[0].0;
+    let greedy = with(Strategy::GreedyCbed);
+    assert_eq!((target(&greedy, 0), target(&greedy, 1)), (2, 0));
+    assert!((greedy.information.nats - 8f64.ln()).abs() < 1e-6, "{:?}", greedy.information);
+    let repeated = with(Strategy::Cbed);
+    assert_eq!((target(&repeated, 0), target(&repeated, 1)), (2, 2));
+    assert!((repeated.information.nats - 4f64.ln()).abs() < 1e-6);
+}
+
+#[test]
+fn a_batch_of_the_user_is_worth_what_it_teaches_together_and_no_batch_nothing() {
+    let worth = |designs: &[Intervention]| {
+        Designer::default().score_batch(&two_questions(), designs, Seed::new(1)).unwrap().nats
+    };
+    assert_eq!(worth(&[]), 0.0);
+    assert!((worth(&[single(2, 2.0)]) - 4f64.ln()).abs() < 1e-6);
+    assert!((worth(&[single(2, 2.0), single(2, 2.0)]) - 4f64.ln()).abs() < 1e-6);
+    assert!((worth(&[single(2, 2.0), single(0, 2.0)]) - 8f64.ln()).abs() < 1e-6);
+}
+
+/// ln 4 for X2 against ln 2 for X0: X0 wins once it is cheap enough, and only if costs are given.
+#[test]
+fn information_is_compared_per_cost() {
+    let best = |cost: f64, strategy| {
+        let mut constraints = Constraints::range(4, -2.0, 2.0);
+        constraints.variables[0].as_mut().unwrap().cost = cost;
+        let designer = Designer { strategy, batch: 1, values: Values::Fixed(2.0), ..Designer::default() };
+        designer.design(&two_questions(), &constraints, Seed::new(1)).unwrap().chosen[0].design.settings()[0]
+            .0
+    };
+    for strategy in [Strategy::Cbed, Strategy::GreedyCbed] {
+        assert_eq!((best(1.0, strategy), best(0.6, strategy), best(0.4, strategy)), (2, 2, 0));
+    }
+}
+
+/// Without costs a pair that teaches more than any single is the better design; with a budget it must be paid.
+#[test]
+fn pairs_are_chosen_where_they_teach_more() {
+    let mut constraints = Constraints::range(4, -2.0, 2.0);
+    constraints.max_targets = 2;
+    let designer =
+        Designer { strategy: Strategy::Cbed, batch: 1, values: Values::Fixed(2.0), ..Designer::default() };
+    let batch = designer.design(&two_questions(), &constraints, Seed::new(1)).unwrap();
+    let targets: Vec<Node> = batch.chosen[0].design.settings().iter().map(|s| s.0).collect();
+    assert_eq!(targets, [0, 2]);
+    constraints.budget = Some(1.0);
+    let batch = designer.design(&two_questions(), &constraints, Seed::new(1)).unwrap();
+    assert_eq!(batch.chosen[0].design.settings().len(), 1);
+    constraints.budget = None;
+    let random = Designer { strategy: Strategy::Random, batch: 40, ..designer };
+    let batch = random.design(&two_questions(), &constraints, Seed::new(1)).unwrap();
+    assert!(batch.chosen.iter().any(|chosen| chosen.design.settings().len() == 2));
+}
+
+/// AIT compares means in units of the noise within all variables; it prefers the larger spread of means.
+#[test]
+fn ait_follows_the_discrepancy() {
+    // X0 moves X1 by ±2, with noise; X2 moves X3 by up to ±4: both scores are known to order.
+    let designer =
+        Designer { strategy: Strategy::Ait, batch: 1, values: Values::Fixed(2.0), ..Designer::default() };
+    let chosen = |ensemble: &Ensemble| {
+        let batch = designer.design(ensemble, &Constraints::range(4, -2.0, 2.0), Seed::new(1)).unwrap();
+        batch.chosen[0].design.settings()[0].0
+    };
+    assert_eq!(chosen(&two_questions()), 2);
+    // Draws that differ in the noise of X1 alone: much information about X1, no difference of means.
+    let noisy = |sd: f64, b: f64| {
+        let dag = Dag::from_edges(4, [(0, 1), (2, 3)]).unwrap();
+        let linear = |weights: Vec<f64>| Mechanism::Linear(Linear { weights, intercept: 0.0 });
+        let mechanisms = vec![linear(vec![]), linear(vec![1.0]), linear(vec![]), linear(vec![b])];
+        Scm::new(names(4), dag, mechanisms, vec![0.1, sd, 0.1, 0.1]).unwrap()
+    };
+    let ensemble =
+        Ensemble::uniform(vec![noisy(0.001, 1.0), noisy(10.0, 1.0), noisy(0.001, 1.02), noisy(10.0, 1.02)])
+            .unwrap();
+    // Setting X1 takes its noise away, which makes the rest of the ratio large, but teaches nothing of that noise.
+    assert_eq!(chosen(&ensemble), 1);
+    let by_information = Designer { strategy: Strategy::Cbed, ..designer.clone() };
+    let batch = by_information.design(&ensemble, &Constraints::range(4, -2.0, 2.0), Seed::new(1)).unwrap();
+    assert_ne!(batch.chosen[0].design.settings()[0].0, 1);
+}
+
+#[test]
+fn questions_group_the_draws_by_their_answers() {
+    let ensemble = two_questions();
+    let stream = Seed::new(1).stream(Purpose::Design);
+    let groups = |goal: Goal| goal.groups(&ensemble, stream);
+    let count = |groups: &[usize]| groups.iter().collect::<std::collections::BTreeSet<_>>().len();
+    let of_first = groups(Goal::Effect { of: 0, on: 1 });
+    assert_eq!(count(&of_first), 2);
+    assert!((0..8).all(|l| of_first[l] == of_first[l / 4 * 4]));
+    assert_eq!(count(&groups(Goal::Effect { of: 2, on: 3 })), 4);
+    assert_eq!(count(&groups(Goal::Effect { of: 0, on: 3 })), 1);
+    assert_eq!(count(&groups(Goal::Descendants { of: 0 })), 1);
+    // The same effect with different intercepts is one answer, whatever the rounding.
+    let shifted = |intercept: f64| {
+        let dag = Dag::from_edges(2, [(0, 1)]).unwrap();
+        let root = Mechanism::Linear(Linear { weights: vec![], intercept: 0.0 });
+        let effect = Mechanism::Linear(Linear { weights: vec![0.7], intercept });
+        Scm::new(names(2), dag, vec![root, effect], vec![1.0; 2]).unwrap()
+    };
+    let same = Ensemble::uniform((0..20).map(|k| shifted(0.37 * f64::from(k))).collect()).unwrap();
+    assert_eq!(count(&Goal::Effect { of: 0, on: 1 }.groups(&same, stream)), 1);
+}
+
+/// Over 300 seeds the estimates scatter as their standard errors say: the ratio of variances is within 30 %, five
+/// standard deviations of a chi-square with 300 degrees of freedom.
+#[test]
+fn standard_errors_are_calibrated() {
+    let draws = random_ensemble(3, 4, true, 6).draws().to_vec();
+    let ensemble = Ensemble::new(draws, vec![0.8, 0.1, 0.05, 0.05]).unwrap();
+    for samples in [5, 50] {
+        let designer = Designer { samples, ..Designer::default() };
+        let scores: Vec<Information> = (0..300)
+            .map(|seed| designer.score(&ensemble, &[single(0, 1.0)], Seed::new(seed)).unwrap()[0])
+            .collect();
+        let mean = scores.iter().map(|s| s.nats).sum::<f64>() / 300.0;
+        let variance = scores.iter().map(|s| (s.nats - mean).powi(2)).sum::<f64>() / 299.0;
+        let reported = scores.iter().map(|s| s.standard_error.powi(2)).sum::<f64>() / 300.0;
+        assert!((variance / reported - 1.0).abs() < 0.4, "{samples}: {variance} {reported}");
+    }
+}
+
+#[test]
+fn values_are_distinct_and_follow_their_strategy() {
+    let ensemble = random_ensemble(3, 4, true, 2);
+    let values_of = |values: Values, strategy| {
+        let designer =
+            Designer { strategy, values, batch: 30, evaluations: 30, samples: 20, ..Designer::default() };
+        let batch = designer.design(&ensemble, &Constraints::range(3, -50.0, 50.0), Seed::new(3)).unwrap();
+        batch.chosen.iter().map(|chosen| chosen.design.settings()[0].1).collect::<Vec<f64>>()
+    };
+    // Four distinct designs a target, none twice before all are used.
+    let grid = Designer { values: Values::Grid(vec![1.0, 2.0, 1.0, 2.0]), batch: 6, ..Designer::default() };
+    let batch = grid.design(&ensemble, &Constraints::range(3, -5.0, 5.0), Seed::new(3)).unwrap();
+    assert_eq!(batch.evaluated.len(), 6);
+    for (k, chosen) in batch.chosen.iter().enumerate() {
+        assert!(batch.chosen[..k].iter().all(|other| other.design != chosen.design));
+    }
+    for strategy in [Strategy::Random, Strategy::SoftCbed] {
+        assert!(values_of(Values::Grid(vec![1.0, 2.0]), strategy).iter().all(|v| [1.0, 2.0].contains(v)));
+    }
+    // Samples lie around what is observed, here around 0.5 for the roots, never near the bounds.
+    let sampled = values_of(Values::Sample, Strategy::Random);
+    assert!(sampled.iter().all(|v| v.abs() < 30.0));
+    let mean = sampled.iter().sum::<f64>() / 30.0;
+    assert!(mean.abs() < 3.0, "{mean}");
 }
 
 #[test]

@@ -137,6 +137,9 @@ pub enum DesignError {
     /// Constraints that cannot be met.
     #[error(transparent)]
     Constraint(#[from] ConstraintError),
+    /// The bound is one on the information about the whole model.
+    #[error("the bound is about the whole model, not about a question; use another estimator or no goal")]
+    BoundOfQuestion,
     /// Numbers that make no design.
     #[error("{what} is {got}: it must be {must}")]
     Option {
@@ -148,6 +151,9 @@ pub enum DesignError {
         must: &'static str,
     },
 }
+
+/// Outcomes of one draw and design.
+const MOST_OUTCOMES: f64 = 1e6;
 
 /// Rounds from here on serve the information of the finished batch, with noise that no choice has seen.
 const FINISHED: u64 = 1 << 32;
@@ -165,7 +171,8 @@ impl Designer {
         let stream = seed.stream(Purpose::Design);
         // Sums and ties in the order of the names: the order of the variables shows nowhere.
         let by_name = ByName::new(ensemble.names());
-        let (ensemble, constraints) = (&by_name.sorted(ensemble), &constraints.reordered(&by_name.from));
+        let ensemble = &by_name.sorted(ensemble);
+        let constraints = &constraints.reordered(&by_name.from).repeated(self.replicates);
         let evaluator = self.relabelled(&by_name.to).evaluator(ensemble, stream);
         let search = Search {
             designer: self,
@@ -200,6 +207,22 @@ impl Designer {
         Ok(self.evaluator(ensemble, seed.stream(Purpose::Design)).round(0).information(designs, None))
     }
 
+    /// Information of a batch that the user brings, all designs together; nothing is learned from no design.
+    pub fn score_batch(
+        &self,
+        ensemble: &Ensemble,
+        designs: &[Intervention],
+        seed: Seed,
+    ) -> Result<Information, DesignError> {
+        self.check()?;
+        let evaluator = self.evaluator(ensemble, seed.stream(Purpose::Design));
+        let decided = designs.iter().enumerate().fold(None, |decided: Option<Accumulated>, (k, design)| {
+            Some(evaluator.passing_round(FINISHED + k as u64).decide(design, decided.as_ref()))
+        });
+        let nothing = Information { nats: 0.0, standard_error: 0.0 };
+        Ok(decided.map_or(nothing, |decided| decided.information(&evaluator)))
+    }
+
     fn evaluator<'a>(&self, ensemble: &'a Ensemble, stream: Stream) -> Evaluator<'a> {
         let groups = self.goal.groups(ensemble, stream.named("goal"));
         let noise = stream.named("outcomes");
@@ -215,6 +238,33 @@ impl Designer {
         ];
         if let Some((what, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
             return Err(DesignError::Option { what, got: 0.0, must: "at least 1" });
+        }
+        if self.samples < 2 {
+            return Err(DesignError::Option {
+                what: "samples",
+                got: 1.0,
+                must: "at least 2, for a standard error",
+            });
+        }
+        let size = (self.samples as f64) * (self.replicates as f64);
+        if size > MOST_OUTCOMES {
+            let what = "samples times replicates";
+            return Err(DesignError::Option {
+                what,
+                got: size,
+                must: "at most a million: more do not fit into memory",
+            });
+        }
+        let typed: &[f64] = match &self.values {
+            Values::Fixed(value) => std::slice::from_ref(value),
+            Values::Grid(values) => values,
+            _ => &[],
+        };
+        if let Some(&got) = typed.iter().find(|value| !value.is_finite()) {
+            return Err(DesignError::Option { what: "a value", got, must: "a finite number" });
+        }
+        if self.estimator == Estimator::Bound && self.goal != Goal::Everything {
+            return Err(DesignError::BoundOfQuestion);
         }
         if !(self.temperature > 0.0 && self.temperature.is_finite()) {
             let got = self.temperature;

@@ -153,6 +153,22 @@ impl Constraints {
         Self { variables: from.iter().map(|&node| self.variables[node].clone()).collect(), ..self.clone() }
     }
 
+    /// The constraints when every experiment is done, and paid, this many times.
+    pub(super) fn repeated(mut self, times: usize) -> Self {
+        for allowed in self.variables.iter_mut().flatten() {
+            allowed.cost *= times as f64;
+        }
+        self.max_targets = self.max_targets.min(self.targets().count());
+        self
+    }
+
+    /// What information is divided by when designs are compared: the cost, if costs differ or there is a budget.
+    pub(super) fn price(&self, design: &Intervention) -> f64 {
+        let mut costs = self.variables.iter().flatten().map(|allowed| allowed.cost);
+        let first = costs.next();
+        if self.budget.is_some() || costs.any(|cost| Some(cost) != first) { self.cost(design) } else { 1.0 }
+    }
+
     /// Can a batch of this size meet the constraints at all?
     pub fn check(&self, names: &Names, batch: usize) -> Result<(), ConstraintError> {
         let mut cheapest = f64::INFINITY;

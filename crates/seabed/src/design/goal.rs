@@ -37,7 +37,8 @@ pub enum Goal {
 /// Groups that the effects other than none are divided into.
 pub const EFFECT_GROUPS: usize = 8;
 
-/// Outcomes that a mean is taken over; the two interventions have the same noise, so linear effects are exact.
+/// Outcomes that a mean is taken over; the two interventions have the same noise, so linear effects are exact to
+/// rounding.
 const EFFECT_SAMPLES: usize = 500;
 
 impl Goal {
@@ -99,12 +100,13 @@ fn grouped_effects(effects: &[Option<f64>], weights: &[f64]) -> Vec<usize> {
     let mut answer = vec![0; effects.len()];
     let mut before = 0.0;
     let mut last: Option<(f64, usize)> = None;
+    // Effects are means over simulated outcomes: what differs by rounding is the same effect.
+    let scale = order.iter().map(|&l| effects[l].unwrap_or(0.0).abs()).fold(0.0, f64::max);
     for &l in &order {
         let effect = effects[l].unwrap_or(0.0);
         let group = 1 + (((before / total) * EFFECT_GROUPS as f64) as usize).min(EFFECT_GROUPS - 1);
-        // Equal effects are one answer.
         answer[l] = match last {
-            Some((same, group)) if same == effect => group,
+            Some((same, group)) if effect - same <= 1e-9 * scale => group,
             _ => group,
         };
         last = Some((effect, answer[l]));

@@ -49,7 +49,7 @@ impl Weighting {
 
     /// Entropy of the answers: no batch can teach more.
     pub(super) fn entropy(&self) -> f64 {
-        -self.group_weight.iter().map(|w| if *w > 0.0 { w * w.ln() } else { 0.0 }).sum::<f64>()
+        self.group_weight.iter().map(|w| if *w > 0.0 { -w * w.ln() } else { 0.0 }).sum::<f64>() + 0.0
     }
 
     /// Mean and variance over the outcomes of generating draw `i`; `densities` is [draws][outcomes], one row after
@@ -99,7 +99,7 @@ impl Weighting {
         };
         let n = outcomes as f64;
         let mean = values.iter().sum::<f64>() / n;
-        (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n)
+        (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0))
     }
 
     /// ln Σ_l weight_l exp(densities\[l\]\[k\]) over the draws that `keep` lets through, for every outcome k at once.

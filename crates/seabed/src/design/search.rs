@@ -32,7 +32,7 @@ impl Search<'_> {
             let noise = self.evaluator.round(round);
             let table = self.table(&noise, round, decided.as_ref());
             let worth = |candidate: &&Evaluated| {
-                (candidate.information.nats - known) / self.constraints.cost(&candidate.design)
+                (candidate.information.nats - known) / self.constraints.price(&candidate.design)
             };
             let admitted = table.iter().filter(|c| self.admits(&batch, &c.design));
             let best = first_largest(admitted, worth).cloned();
@@ -56,8 +56,11 @@ impl Search<'_> {
             Strategy::Ait | Strategy::SoftAit => noise.discrepancies(&designs),
             _ => table.iter().map(|candidate| candidate.information.nats).collect(),
         };
-        let worth: Vec<f64> =
-            score.iter().zip(&designs).map(|(score, design)| score / self.constraints.cost(design)).collect();
+        let worth: Vec<f64> = score
+            .iter()
+            .zip(&designs)
+            .map(|(score, design)| score / self.constraints.price(design))
+            .collect();
         let chosen = match self.designer.strategy {
             Strategy::Random => self.at_random(),
             Strategy::SoftCbed | Strategy::SoftAit => self.softly(&designs, &worth),
@@ -143,7 +146,17 @@ impl Search<'_> {
             if open.is_empty() {
                 break;
             }
-            batch.push(open[draws.below(open.len())].clone());
+            let mut design = open[draws.below(open.len())].clone();
+            // As many targets as a throw of the dice says, as far as the constraints admit them.
+            for _ in 0..draws.below(self.constraints.max_targets) {
+                let more = &open[draws.below(open.len())];
+                let settings = design.settings().iter().chain(more.settings()).copied();
+                match Intervention::new(settings) {
+                    Ok(larger) if self.admits(&batch, &larger) => design = larger,
+                    _ => {}
+                }
+            }
+            batch.push(design);
         }
         batch
     }
@@ -151,9 +164,12 @@ impl Search<'_> {
     fn random_value(&self, target: Node, draws: &mut Draws) -> f64 {
         let levels = self.levels(target);
         match (&self.designer.values, levels) {
-            (Values::Fixed(value), levels) => levels.nearest(*value),
-            (_, Levels::Range(low, high)) => low + (high - low) * draws.uniform(),
-            (_, Levels::List(list)) => list[draws.below(list.len())],
+            (Values::GpUcb { .. }, Levels::Range(low, high)) => low + (high - low) * draws.uniform(),
+            (Values::GpUcb { .. }, Levels::List(list)) => list[draws.below(list.len())],
+            (values, levels) => {
+                let tried = values.first(levels, self.marginals[target], self.designer.evaluations, draws);
+                tried[draws.below(tried.len())]
+            }
         }
     }
 
@@ -229,7 +245,19 @@ impl Search<'_> {
         noise: &Round<'_>,
         decided: Option<&Accumulated>,
     ) -> Vec<Evaluated> {
-        let mut best: Vec<&Evaluated> = designs.iter().collect();
+        // The best value of every set of targets, then the best of these.
+        let mut best: Vec<&Evaluated> = Vec::new();
+        for candidate in designs {
+            let same = |other: &&Evaluated| {
+                let targets = |e: &Evaluated| e.design.settings().iter().map(|s| s.0).collect::<Vec<_>>();
+                targets(other) == targets(candidate)
+            };
+            match best.iter().position(|other| same(other)) {
+                Some(k) if candidate.information.nats > best[k].information.nats => best[k] = candidate,
+                Some(_) => {}
+                None => best.push(candidate),
+            }
+        }
         best.sort_by(|a, b| b.information.nats.total_cmp(&a.information.nats));
         let mut designs: Vec<Intervention> = Vec::new();
         for start in best.into_iter().take(BEST_SINGLES) {

@@ -49,6 +49,7 @@ impl Values {
             Self::Grid(values) => values.iter().map(|value| levels.nearest(*value)).collect(),
             Self::GpUcb { .. } => levels.spread(evaluations.min(FIRST)),
         };
+        values.sort_by(f64::total_cmp);
         values.dedup();
         values
     }

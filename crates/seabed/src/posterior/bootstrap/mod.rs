@@ -64,6 +64,17 @@ pub enum BootstrapError {
         /// The least number.
         least: usize,
     },
+    /// A required edge that no regression can hold.
+    #[error(
+        "the required edge {from:?} -> {to:?} cannot be fitted: {from:?} does not vary, or the other required parents \
+         determine it; leave the column or the requirement out"
+    )]
+    RequiredDegenerate {
+        /// Tail.
+        from: String,
+        /// Head.
+        to: String,
+    },
     /// No draw was asked for.
     #[error("0 draws: ask for at least one")]
     NoDraws,
@@ -71,6 +82,9 @@ pub enum BootstrapError {
     #[error("λ = {0}: the penalty is a finite number, 0 or more")]
     Penalty(f64),
 }
+
+/// Members of a class that are drawn in search of one that obeys the knowledge.
+const MOST_TRIES: usize = 200;
 
 /// An intercept, a variance, and one row to spare.
 const LEAST_ROWS: usize = 3;
@@ -84,7 +98,7 @@ impl Bootstrap {
         seed: Seed,
         done: &(dyn Fn() + Sync),
     ) -> Result<BootstrapFit, BootstrapError> {
-        self.check(data)?;
+        self.check(data, knowledge)?;
         let by_name = ByName::new(data.names());
         let sorted = data.reordered(&by_name.names).expect("the same names in another order");
         let knowledge = knowledge.relabelled(&by_name.to);
@@ -101,7 +115,13 @@ impl Bootstrap {
             let mut draws = stream.named("member").draws();
             let dag = match &found.refined {
                 None => found.class.random_member(&mut draws),
-                Some(refined) => refined.random_member(&mut draws).expect("a refined class has a member"),
+                Some(refined) => {
+                    // Members that obey, all with the same probability; where they are too rare, any that obeys.
+                    let tried = (0..MOST_TRIES).map(|_| found.class.random_member(&mut draws));
+                    let lucky = tried.into_iter().find(|member| knowledge.allows(member));
+                    let any = || refined.random_member(&mut stream.named("refined").draws());
+                    lucky.or_else(any).expect("a refined class has a member")
+                }
             };
             done();
             (dag, found)
@@ -128,7 +148,7 @@ impl Bootstrap {
 
     /// One search on the data as they are, variables in the order of the columns, and the model of its DAG.
     pub fn single(&self, data: &Dataset, knowledge: &Knowledge) -> Result<(GiesResult, Scm), BootstrapError> {
-        self.check(data)?;
+        self.check(data, knowledge)?;
         let moments = || Moments::new(data, &vec![1.0; data.rows()]);
         let mut scores = Scores::new(moments(), self.penalty, gies::LEAST_GAIN);
         let found = gies::gies(&mut scores, data.regimes(), knowledge, &self.search);
@@ -136,7 +156,7 @@ impl Bootstrap {
         Ok((found, scm))
     }
 
-    fn check(&self, data: &Dataset) -> Result<(), BootstrapError> {
+    fn check(&self, data: &Dataset, knowledge: &Knowledge) -> Result<(), BootstrapError> {
         if self.draws == 0 {
             return Err(BootstrapError::NoDraws);
         }
@@ -150,8 +170,41 @@ impl Bootstrap {
                 return Err(BootstrapError::TooFewRows { name, rows, least: LEAST_ROWS });
             }
         }
+        let all = Moments::new(data, &vec![1.0; data.rows()]);
+        for to in (0..data.variables()).filter(|&node| !knowledge.required().parents(node).is_empty()) {
+            let parents = knowledge.required().parents(to);
+            let from = match regress(&all, to, parents) {
+                Ok(_) => continue,
+                Err(Degenerate::CollinearParent(parent)) => parent,
+                Err(_) => parents.first().expect("a required parent"),
+            };
+            let name = |node: Node| data.names()[node].clone();
+            return Err(BootstrapError::RequiredDegenerate { from: name(from), to: name(to) });
+        }
         Ok(())
     }
+}
+
+/// Why pairs of variables, or single ones, take no part: constants, and pairs of which one determines the other. No
+/// edge can be learned there.
+pub fn degenerate(data: &Dataset) -> Vec<(Degenerate, Option<Node>)> {
+    let all = Moments::new(data, &vec![1.0; data.rows()]);
+    let nodes = data.variables();
+    let empty = NodeSet::empty(nodes);
+    let constant = |node: &Node| matches!(regress(&all, *node, &empty), Err(Degenerate::Constant(_)));
+    let constants: Vec<Node> = (0..nodes).filter(constant).collect();
+    let varying = (0..nodes).filter(|node| !constants.contains(node));
+    let determined =
+        varying.clone().flat_map(|a| varying.clone().filter(move |&b| b < a).map(move |b| (a, b)));
+    let pairs = determined.filter_map(|(a, b)| {
+        let reason = regress(&all, a, &NodeSet::of(nodes, [b])).err()?;
+        matches!(reason, Degenerate::Determined(_)).then_some((reason, Some(b)))
+    });
+    constants
+        .iter()
+        .map(|&node| (Degenerate::Constant(node), None))
+        .chain(pairs.collect::<Vec<_>>())
+        .collect()
 }
 
 /// How often each row is drawn, with replacement within each regime.
@@ -189,4 +242,26 @@ fn fitted(node: Node, parents: &NodeSet, moments: &Moments) -> (Linear, f64) {
     let least = 1e-9 * regression.intercept.abs().max(1e-3);
     let linear = Linear { weights: regression.weights, intercept: regression.intercept };
     (linear, sd.max(least))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every regime keeps its number of rows; a regime of one row keeps that row.
+    #[test]
+    fn rows_are_resampled_within_their_regime() {
+        let names = ["A", "B"].map(String::from).into();
+        let columns = vec![(0..30).map(f64::from).collect(), vec![1.0; 30]];
+        let targets = (0..30).map(|row| NodeSet::of(2, (row < 9).then_some(usize::from(row == 0)))).collect();
+        let data = Dataset::new(names, columns, targets).unwrap();
+        let mut distinct = std::collections::HashSet::new();
+        for draw in 0..20 {
+            let weights = resample(&data, Seed::new(draw).stream(Purpose::Bootstrap));
+            let total = |rows: std::ops::Range<usize>| weights[rows].iter().sum::<f64>();
+            assert_eq!((total(0..1), total(1..9), total(9..30)), (1.0, 8.0, 21.0));
+            distinct.insert(weights.iter().map(|w| *w as u32).collect::<Vec<_>>());
+        }
+        assert_eq!(distinct.len(), 20);
+    }
 }

@@ -150,7 +150,7 @@ impl Scores {
         }
         let residual = own[node];
         let least = LEAST_VARIATION * squares[node];
-        if residual <= least {
+        if residual <= least || squares[node] <= 0.0 {
             return Vec::new();
         }
         // ln(RSS with the candidate / RSS without); the candidates without meaning are left at 1, without a gain.
