@@ -13,6 +13,11 @@ pub fn product(out: MatMut<'_, f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
     matmul(out, Accum::Replace, a, b, 1.0, Par::Seq);
 }
 
+/// `out = a b` in single precision, for hot loops; shapes [m, n] = [m, k] [k, n].
+pub fn product_f32(out: MatMut<'_, f32>, a: MatRef<'_, f32>, b: MatRef<'_, f32>) {
+    matmul(out, Accum::Replace, a, b, 1.0, Par::Seq);
+}
+
 /// The lower triangular L with L Lᵀ = A, for a symmetric positive definite A.
 pub struct Cholesky {
     factor: Llt<f64>,
@@ -66,6 +71,15 @@ mod tests {
                 for j in 0..n {
                     let plain: f64 = (0..k).map(|l| a[(i, l)] * b[(l, j)]).sum();
                     prop_assert!((out[(i, j)] - plain).abs() < 1e-12 * k as f64);
+                }
+            }
+            let single = |matrix: &Mat<f64>| Mat::from_fn(matrix.nrows(), matrix.ncols(), |i, j| matrix[(i, j)] as f32);
+            let mut short = Mat::zeros(m, n);
+            product_f32(short.as_mut(), single(&a).as_ref(), single(&b).as_ref());
+            for i in 0..m {
+                for j in 0..n {
+                    let difference = f64::from(short[(i, j)]) - out[(i, j)];
+                    prop_assert!(difference.abs() < 3e-6 * k as f64);
                 }
             }
         }

@@ -26,6 +26,8 @@ pub enum Purpose {
     Scale = 4,
     /// Resampling of rows, and members of the classes found in resamples.
     Bootstrap = 5,
+    /// Starting points and sampled graphs of DiBS.
+    Dibs = 7,
 }
 
 /// The address of a sequence of random numbers. Copying it is free and draws nothing.

@@ -115,7 +115,8 @@ impl Bge {
         let variance = l[(size, size)] * l[(size, size)] / chi_squared;
         // L Lᵀ w = R_pa,j and the last row of the factor is L⁻¹ R_pa,j: one back substitution gives the mean, and
         // with normals added before it, the draw.
-        let mut weights: Vec<f64> = (0..size).map(|k| l[(size, k)] + variance.sqrt() * draws.normal()).collect();
+        let mut weights: Vec<f64> =
+            (0..size).map(|k| l[(size, k)] + variance.sqrt() * draws.normal()).collect();
         for k in (0..size).rev() {
             let known: f64 = (k + 1..size).map(|m| l[(m, k)] * weights[m]).sum();
             weights[k] = (weights[k] - known) / l[(k, k)];
@@ -206,7 +207,8 @@ mod tests {
         let z = |values: Vec<f64>, mean: f64, variance: f64| {
             (values.iter().sum::<f64>() / f64::from(count) - mean) / (variance / f64::from(count)).sqrt()
         };
-        let precision = z(drawn.iter().map(|d| 1.0 / d.1).collect(), degrees / left, 2.0 * degrees / left / left);
+        let precision =
+            z(drawn.iter().map(|d| 1.0 / d.1).collect(), degrees / left, 2.0 * degrees / left / left);
         assert!(precision.abs() < 4.5, "{precision}");
         let variance = left / (degrees - 2.0);
         let slope = z(drawn.iter().map(|d| d.0.weights[0]).collect(), weight, variance / r00);

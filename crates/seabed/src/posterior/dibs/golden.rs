@@ -16,7 +16,8 @@ use crate::posterior::Knowledge;
 fn cases(part: &str, file: &str) -> Vec<Value> {
     let golden: Value = serde_json::from_str(include_str!("../../../tests/golden/dibs.json")).unwrap();
     let mut cases = golden[part].as_array().unwrap().clone();
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden/dibs").join(file);
+    let path =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden/dibs").join(file);
     match std::fs::read(&path) {
         Err(_) => println!("skipped: no {file} in the folder `shared` beside the clone"),
         Ok(text) => {
@@ -112,7 +113,10 @@ fn check_densities(case: &Value, columns: &[SlowColumn], theta: &[Vec<f64>], gra
     for (value, of_graph, of_theta, part) in parts {
         let slopes: Vec<_> = nodes.clone().map(|j| part(&columns[j], &graph[j], &theta[j])).collect();
         close(&[slopes.iter().map(|slope| slope.value).sum()], &[number(&case[value])]);
-        close(&by_graph(&slopes.iter().map(|slope| slope.by_graph.clone()).collect::<Vec<_>>()), &flat(&case[of_graph]));
+        close(
+            &by_graph(&slopes.iter().map(|slope| slope.by_graph.clone()).collect::<Vec<_>>()),
+            &flat(&case[of_graph]),
+        );
         let layout = columns[0].layout;
         if layout.nonlinear {
             for (j, want) in networks(&case[of_theta], |_| 0.0).iter().enumerate() {
@@ -137,7 +141,8 @@ fn networks_agree() {
         for (n, means) in rows(&case["node_means"]).iter().enumerate() {
             let x = rows(&case["x"])[n].clone();
             let mean = |j: usize| {
-                let whole = SlowColumn { inputs: vec![x.clone()], values: vec![0.0], ..slow_column(&slow[j]) };
+                let whole =
+                    SlowColumn { inputs: vec![x.clone()], values: vec![0.0], ..slow_column(&slow[j]) };
                 whole.mean(0, &graph[j], &theta[j])
             };
             close(&(0..means.len()).map(mean).collect::<Vec<_>>(), means);
@@ -191,7 +196,10 @@ fn graph_priors_agree() {
         let soft = columns(&case["soft_G"]).concat();
         let mut gradient = vec![0.0; nodes * nodes];
         let pairs = (nodes * (nodes - 1) / 2) as f64;
-        close(&[erdos_renyi(&soft, number(&case["er_p"]), pairs, &mut gradient)], &[number(&case["er_logprob"])]);
+        close(
+            &[erdos_renyi(&soft, number(&case["er_p"]), pairs, &mut gradient)],
+            &[number(&case["er_logprob"])],
+        );
         close(&gradient, &columns(&case["er_grad"]).concat());
         gradient.fill(0.0);
         close(&[GraphPrior::Sf.add_gradient(&soft, nodes, &mut gradient)], &[number(&case["sf_logprob"])]);
@@ -200,7 +208,11 @@ fn graph_priors_agree() {
     // The reference takes the logarithm of 0 here; so would p = 1 of two variables.
     for nodes in [1, 2, 3] {
         let mut gradient = vec![0.0; nodes * nodes];
-        let value = GraphPrior::Er { edges_per_node: 1.0 }.add_gradient(&vec![0.3; nodes * nodes], nodes, &mut gradient);
+        let value = GraphPrior::Er { edges_per_node: 1.0 }.add_gradient(
+            &vec![0.3; nodes * nodes],
+            nodes,
+            &mut gradient,
+        );
         assert!(value.is_finite() && gradient.iter().all(|slope| slope.is_finite()));
     }
 }
@@ -226,7 +238,8 @@ fn latent_graphs_agree() {
         let probabilities = edges.probabilities(&scores, alpha);
         close(&probabilities, &columns(&case["edge_probs"]).concat());
         let noise = columns(&case["eps"]).concat();
-        let shifted: Vec<f64> = scores.iter().zip(&noise).map(|(s, e)| (alpha * s + e) / alpha.max(1e-300)).collect();
+        let shifted: Vec<f64> =
+            scores.iter().zip(&noise).map(|(s, e)| (alpha * s + e) / alpha.max(1e-300)).collect();
         if alpha > 0.0 {
             close(&edges.probabilities(&shifted, alpha), &columns(&case["soft_graph"]).concat());
             let hard = edges.limit(&shifted);

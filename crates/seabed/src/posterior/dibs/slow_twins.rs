@@ -128,7 +128,9 @@ pub fn weights(columns: &[SlowColumn], graphs: &Graphs, theta: &[Vec<f64>], join
             graphs.iter().map(|sample| nodes.clone().map(|j| log_joint(j, sample)).sum()).collect();
         vec![softmax(&totals); columns.len()]
     } else {
-        nodes.map(|j| softmax(&graphs.iter().map(|sample| log_joint(j, sample)).collect::<Vec<_>>())).collect()
+        nodes
+            .map(|j| softmax(&graphs.iter().map(|sample| log_joint(j, sample)).collect::<Vec<_>>()))
+            .collect()
     }
 }
 

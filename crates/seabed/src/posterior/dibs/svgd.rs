@@ -74,8 +74,7 @@ pub(super) fn directions(particles: &[Particle], gradients: &[Gradient], kernel:
     let share = 1.0 / particles.len() as f64;
     ordered_map_indices(particles.len(), |a| {
         let here = &particles[a];
-        let mut direction =
-            Gradient { z: vec![0.0; here.z.len()], theta: vec![0.0; here.theta.len()] };
+        let mut direction = Gradient { z: vec![0.0; here.z.len()], theta: vec![0.0; here.theta.len()] };
         for (b, (there, gradient)) in particles.iter().zip(gradients).enumerate() {
             let pull = kernel.value(b, a);
             if pull < LEAST_KERNEL {
