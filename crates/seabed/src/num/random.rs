@@ -5,11 +5,12 @@
 //! et al., 2011), a keyed bijection of a counter, so any number can be recomputed on any thread.
 
 use multiversion::multiversion;
+use serde::{Deserialize, Serialize};
 
 use super::elementwise;
 
 /// The root of all randomness of a piece of work.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Seed(u64);
 
 /// What a stream is for. The numbers are part of every published result: add new ones, never change one.

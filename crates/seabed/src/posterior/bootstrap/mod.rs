@@ -14,6 +14,7 @@ use crate::graph::{Dag, Node, NodeSet};
 use crate::num::parallel::ordered_map_indices;
 use crate::num::random::{Purpose, Seed, Stream};
 use crate::posterior::Knowledge;
+use crate::posterior::order::Order;
 use crate::scm::{Ensemble, Linear, Mechanism, Scm};
 
 pub use gies::{GiesOptions, GiesResult, Step};
@@ -113,7 +114,7 @@ impl Bootstrap {
                 None => dags.push((dag, 1)),
             }
         }
-        let models = dags.iter().map(|(dag, _)| by_name.restored(dag, &all, data)).collect();
+        let models = dags.iter().map(|(dag, _)| restored(&by_name, dag, &all, data)).collect();
         let weights = dags.iter().map(|&(_, count)| count as f64 / self.draws as f64).collect();
         Ok(BootstrapFit {
             ensemble: Ensemble::new(models, weights).expect("every draw is a model with a positive weight"),
@@ -187,51 +188,21 @@ fn fitted(node: Node, parents: &NodeSet, moments: &Moments) -> (Linear, f64) {
     (linear, sd.max(least))
 }
 
-/// The variables in the order of their names.
-struct Order {
-    /// `place[k]`: where variable k of the data stands in the order.
-    place: Vec<usize>,
-}
-
-impl Order {
-    fn by_name(data: &Dataset) -> Self {
-        let mut sorted: Vec<Node> = (0..data.variables()).collect();
-        sorted.sort_by(|&a, &b| data.names()[a].cmp(&data.names()[b]));
-        let mut place = vec![0; sorted.len()];
-        for (k, &node) in sorted.iter().enumerate() {
-            place[node] = k;
-        }
-        Self { place }
-    }
-
-    fn sorted(&self, data: &Dataset) -> Dataset {
-        let mut names = data.names().to_vec();
-        names.sort();
-        data.reordered(&names).expect("the same names in another order")
-    }
-
-    /// The model on a DAG of sorted variables, with the variables in the order of the data.
-    fn restored(&self, dag: &Dag, moments: &Moments, data: &Dataset) -> Scm {
-        let mut back = vec![0; self.place.len()];
-        for (node, &k) in self.place.iter().enumerate() {
-            back[k] = node;
-        }
-        let restored = dag.relabelled(&back);
-        let (mechanisms, noise_sd) = (0..dag.len())
-            .map(|node| {
-                let (linear, sd) = fitted(self.place[node], dag.parents(self.place[node]), moments);
-                // Weights follow the parents in ascending order, which is another one among the data's columns.
-                let mut by_parent: Vec<(Node, f64)> = dag
-                    .parents(self.place[node])
-                    .iter()
-                    .map(|parent| back[parent])
-                    .zip(linear.weights)
-                    .collect();
-                by_parent.sort_by_key(|&(parent, _)| parent);
-                let weights = by_parent.into_iter().map(|(_, weight)| weight).collect();
-                (Mechanism::Linear(Linear { weights, intercept: linear.intercept }), sd)
-            })
-            .unzip();
-        Scm::new(data.names().clone(), restored, mechanisms, noise_sd).expect("fitted parameters are finite")
-    }
+/// The model on a DAG of sorted variables, with the variables in the order of the data.
+fn restored(by_name: &Order, dag: &Dag, moments: &Moments, data: &Dataset) -> Scm {
+    let back = by_name.back();
+    let restored = dag.relabelled(&back);
+    let (mechanisms, noise_sd) = (0..dag.len())
+        .map(|node| {
+            let sorted = by_name.place[node];
+            let (linear, sd) = fitted(sorted, dag.parents(sorted), moments);
+            // Weights follow the parents in ascending order, which is another one among the data's columns.
+            let mut by_parent: Vec<(Node, f64)> =
+                dag.parents(sorted).iter().map(|parent| back[parent]).zip(linear.weights).collect();
+            by_parent.sort_by_key(|&(parent, _)| parent);
+            let weights = by_parent.into_iter().map(|(_, weight)| weight).collect();
+            (Mechanism::Linear(Linear { weights, intercept: linear.intercept }), sd)
+        })
+        .unzip();
+    Scm::new(data.names().clone(), restored, mechanisms, noise_sd).expect("fitted parameters are finite")
 }

@@ -227,31 +227,16 @@ fn spread(case: &Case, alpha: f64, estimator: Estimator) -> (f64, f64) {
     (variance, edges.map(|k| about(k, mean(&exact, k))).sum())
 }
 
+/// At equal M the column-wise gradient varies less than the joint one and is closer to the truth: by factors of 1.2
+/// to 4 where this was measured (4, 8, 16 variables, noise 0.3 to 10), of which two cases stand here.
 #[test]
 fn column_wise_gradients_vary_less() {
-    for nodes in [4, 8, 16] {
-        for noise_sd in [0.3, 1.0, 3.0, 10.0] {
-            for alpha in [0.2, 1.0] {
-                let case = case(
-                    Family::Nonlinear { hidden: 5 },
-                    nodes,
-                    50,
-                    noise_sd,
-                    false,
-                    &Knowledge::none(nodes),
-                );
-                let (columns, joint) =
-                    (spread(&case, alpha, Estimator::Columns), spread(&case, alpha, Estimator::Joint));
-                println!(
-                    "variance d {nodes} sd {noise_sd} alpha {alpha}: columns {:.4} joint {:.4}, ratio {:.2}; error {:.4} {:.4} ratio {:.2}",
-                    columns.0,
-                    joint.0,
-                    joint.0 / columns.0,
-                    columns.1,
-                    joint.1,
-                    joint.1 / columns.1
-                );
-            }
-        }
+    for (nodes, noise_sd, alpha, least) in [(4, 1.0, 0.2, 2.0), (8, 3.0, 1.0, 1.2)] {
+        let case = case(Family::Nonlinear { hidden: 5 }, nodes, 50, noise_sd, false, &Knowledge::none(nodes));
+        let columns = spread(&case, alpha, Estimator::Columns);
+        let joint = spread(&case, alpha, Estimator::Joint);
+        println!("{nodes} variables: variance {:.3} and {:.3} (joint)", columns.0, joint.0);
+        println!("{nodes} variables: squared error {:.3} and {:.3} (joint)", columns.1, joint.1);
+        assert!(joint.0 > least * columns.0 && joint.1 > least * columns.1);
     }
 }
