@@ -3,6 +3,7 @@
 //!     cargo bench -p seabed-bench --bench dibs_speed          our own times
 //!     bench/dibs_speed                                        also the ratio to the Python package
 //!
+//! Numbers after `--` are the numbers of variables to measure, without whole fits.
 //! Worlds are nonlinear on sparse ER graphs, noise 0.1, 100 observations, 20 particles. The first steps are the
 //! dearest, because edges are undecided then: both programs are measured over steps 20 to 60, and ours also over
 //! a whole fit.
@@ -23,7 +24,8 @@ const SKIPPED: u64 = 20;
 const MEASURED: u64 = 40;
 
 fn main() {
-    let sizes = [10, 20, 50];
+    let asked: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
+    let sizes = if asked.is_empty() { vec![10, 20, 50] } else { asked.clone() };
     let same_work = Dibs {
         estimator: Estimator::Joint,
         samples: 128,
@@ -51,7 +53,7 @@ fn main() {
             ),
         }
     }
-    for variables in [20, 50] {
+    for variables in if asked.is_empty() { vec![20, 50] } else { vec![] } {
         let data = draw(variables, 100, 1);
         for stop_early in [false, true] {
             let settings = Dibs { stop_early, ..Dibs::default() };

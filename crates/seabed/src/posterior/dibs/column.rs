@@ -11,7 +11,7 @@ use faer::{MatMut, MatRef};
 use multiversion::multiversion;
 
 use super::parameters::{Layout, NoisePrior};
-use crate::num::matrix::product_f32;
+use crate::num::matrix::product;
 
 /// The rows in which a variable was not a target.
 #[derive(Clone, Debug)]
@@ -40,6 +40,12 @@ pub(super) struct Column<'a> {
 #[derive(Default)]
 pub(super) struct Scratch {
     active: Vec<usize>,
+    /// The largest entry of each input over all samples, [nodes].
+    largest: Vec<f32>,
+    /// The weights of the active inputs, unit after unit, [active, units].
+    plain: Vec<f32>,
+    /// The active entries of one sample.
+    edges: Vec<f32>,
     /// [rows, active]
     x: Vec<f32>,
     /// [active, samples * units]
@@ -135,30 +141,38 @@ impl<'a> Column<'a> {
         let (layout, rows) = (self.layout, self.rows());
         let (nodes, units) = (layout.nodes, layout.units);
         let samples = graphs.len() / nodes;
+        scratch.largest.clear();
+        scratch.largest.resize(nodes, 0.0);
+        for graph in graphs.chunks_exact(nodes) {
+            keep_larger(&mut scratch.largest, graph);
+        }
         scratch.active.clear();
-        scratch.active.extend(
-            (0..nodes).filter(|input| graphs.iter().skip(*input).step_by(nodes).any(|&edge| edge > 0.0)),
-        );
+        scratch.active.extend((0..nodes).filter(|&input| scratch.largest[input] > 0.0));
         let active = scratch.active.len();
         scratch.x.clear();
         for &input in &scratch.active {
             scratch.x.extend_from_slice(&self.data.inputs[input * rows..(input + 1) * rows]);
         }
-        scratch.weights.clear();
-        for graph in graphs.chunks_exact(nodes) {
-            for unit in 0..units {
-                let weight = |&input: &usize| graph[input] * self.short[layout.weight(input, unit)];
-                scratch.weights.extend(scratch.active.iter().map(weight));
-            }
+        scratch.plain.clear();
+        for unit in 0..units {
+            let weight = |&input: &usize| self.short[layout.weight(input, unit)];
+            scratch.plain.extend(scratch.active.iter().map(weight));
+        }
+        scratch.weights.resize(active * samples * units, 0.0);
+        for (sample, graph) in graphs.chunks_exact(nodes).enumerate() {
+            scratch.edges.clear();
+            scratch.edges.extend(scratch.active.iter().map(|&input| graph[input]));
+            let block = &mut scratch.weights[sample * units * active..(sample + 1) * units * active];
+            multiply_rows(block, &scratch.plain, &scratch.edges);
         }
         scratch.hidden.resize(rows * samples * units, 0.0);
         if active == 0 {
             scratch.hidden.fill(0.0);
         } else {
-            product_f32(
+            product(
                 MatMut::from_column_major_slice_mut(&mut scratch.hidden, rows, samples * units),
                 MatRef::from_column_major_slice(&scratch.x, rows, active),
-                MatRef::from_column_major_slice(&scratch.weights, active, samples * units),
+                MatRef::from_column_major_slice(&scratch.weights[..], active, samples * units),
             );
         }
         scratch.residuals.clear();
@@ -216,11 +230,30 @@ impl<'a> Column<'a> {
         if active > 0 {
             let columns = weights.len() * units;
             scratch.slopes.resize(active * columns, 0.0);
-            product_f32(
+            product(
                 MatMut::from_column_major_slice_mut(&mut scratch.slopes, active, columns),
                 MatRef::from_column_major_slice(&scratch.x, rows, active).transpose(),
                 MatRef::from_column_major_slice(&scratch.hidden[..rows * columns], rows, columns),
             );
+        }
+    }
+}
+
+/// largest = max(largest, values).
+#[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
+fn keep_larger(largest: &mut [f32], values: &[f32]) {
+    for (largest, &value) in largest.iter_mut().zip(values) {
+        *largest = if value > *largest { value } else { *largest };
+    }
+}
+
+/// out = rows, each entry times that of `factors`; `rows` is a multiple of `factors` long.
+#[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
+fn multiply_rows(out: &mut [f32], rows: &[f32], factors: &[f32]) {
+    let length = factors.len().max(1);
+    for (out, row) in out.chunks_exact_mut(length).zip(rows.chunks_exact(length)) {
+        for ((out, x), factor) in out.iter_mut().zip(row).zip(factors) {
+            *out = x * factor;
         }
     }
 }
@@ -284,6 +317,21 @@ fn sum(values: &[f32]) -> f64 {
         }
     }
     sums.iter().sum::<f64>() + chunks.remainder().iter().map(|&x| f64::from(x)).sum::<f64>()
+}
+
+/// Σ weights values.
+#[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
+fn weighted_sum(weights: &[f32], values: &[f64]) -> f64 {
+    let mut sums = [0.0f64; LANES];
+    let mut parts = weights.chunks_exact(LANES);
+    let mut others = values.chunks_exact(LANES);
+    for (part, other) in (&mut parts).zip(&mut others) {
+        for lane in 0..LANES {
+            sums[lane] += f64::from(part[lane]) * other[lane];
+        }
+    }
+    let rest = parts.remainder().iter().zip(others.remainder());
+    sums.iter().sum::<f64>() + rest.map(|(&w, x)| f64::from(w) * x).sum::<f64>()
 }
 
 /// Σ residual max(0, hidden).

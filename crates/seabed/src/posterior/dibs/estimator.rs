@@ -6,6 +6,7 @@
 //! is there for comparison. Edges get their gradient through soft graphs, parameters theirs over hard ones, both
 //! from the same noise; equal samples are worked on once, and backwards only those that carry weight.
 
+use multiversion::multiversion;
 use serde::{Deserialize, Serialize};
 
 use super::bge::Bge;
@@ -75,10 +76,15 @@ struct Samples {
 impl Samples {
     fn of(graphs: &[f32], nodes: usize) -> Self {
         let mut samples = Self { graphs: Vec::new(), which: Vec::new() };
+        // Most samples differ; their marks tell so without a look at their entries.
+        let mut marks: Vec<u64> = Vec::new();
         for graph in graphs.chunks_exact(nodes) {
-            let known = samples.graphs.chunks_exact(nodes).position(|other| other == graph);
-            samples.which.push(known.unwrap_or(samples.graphs.len() / nodes));
+            let own = mark(graph);
+            let same = |&k: &usize| marks[k] == own && samples.graphs[k * nodes..(k + 1) * nodes] == *graph;
+            let known = (0..marks.len()).find(same);
+            samples.which.push(known.unwrap_or(marks.len()));
             if known.is_none() {
+                marks.push(own);
                 samples.graphs.extend_from_slice(graph);
             }
         }
@@ -96,6 +102,21 @@ impl Samples {
         let graphs = kept.iter().flat_map(|&k| &self.graphs[k * nodes..(k + 1) * nodes]).copied().collect();
         (graphs, kept.iter().map(|&k| totals[k] / total).collect())
     }
+}
+
+/// Equal slices have equal marks, different ones hardly ever.
+#[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
+fn mark(values: &[f32]) -> u64 {
+    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mut factor = STEP;
+    let mut mark = 0u64;
+    for value in values {
+        // Zeros and ones differ in their high bits only.
+        let bits = u64::from(value.to_bits());
+        mark = mark.wrapping_add((bits ^ bits >> 23).wrapping_mul(factor));
+        factor = factor.wrapping_add(STEP << 1);
+    }
+    mark
 }
 
 /// Logistic noise plus α score for every sample of a column's free edges, `[samples * free]`.

@@ -97,7 +97,9 @@ impl Layout {
 
     /// Log-density of the weights of an input: what an edge from it costs.
     pub fn log_prior_of_input(&self, parameters: &[f64], input: usize) -> f64 {
-        (0..self.units).map(|unit| self.log_prior(parameters[self.weight(input, unit)])).sum()
+        let own = &parameters[self.weight(input, 0)..self.weight(input + 1, 0)];
+        let squares: f64 = own.iter().map(|w| w * w).sum();
+        self.units as f64 * self.log_prior(0.0) - 0.5 * squares / (self.prior_sd * self.prior_sd)
     }
 }
 

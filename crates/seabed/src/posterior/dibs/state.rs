@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::acyclicity::quick_slopes;
 use super::estimator::{Problem, Sampling, Terms, estimate};
 use super::latent::{by_latent, scores};
 use super::prepare::Units;
@@ -179,7 +180,7 @@ impl State {
         for soft in &estimate.soft {
             let slopes = match last.take() {
                 Some((graph, slopes)) if graph == soft => slopes,
-                _ => super::acyclicity::acyclicity(soft, nodes).1,
+                _ => quick_slopes(soft, nodes),
             };
             for k in 0..nodes * nodes {
                 by_scores[k] -= beta * share * slopes[k] * alpha * soft[k] * (1.0 - soft[k]);
