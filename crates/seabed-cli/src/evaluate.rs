@@ -73,6 +73,7 @@ fn graph_lines(
     path: &Path,
 ) -> Result<Vec<Line>, Failure> {
     let names = common_names(truth, estimate);
+    note_lone_names(truth, estimate);
     let truth = aligned_dag(truth, &names, &arguments.truth)?;
     let estimate = in_file(path, estimate.aligned(&names))?;
     let (once, twice, distance) = if estimate.has_undirected_edges() {
@@ -185,13 +186,17 @@ fn data_lines(
                 meaning: "how far sorting by R² gives the causal order (0.5: not at all)",
             },
         ]),
-        Err(error) => eprintln!("note: {}: no sortability: {error}", path.display()),
+        Err(error) => {
+            eprintln!("note: {}: no sortability: {error}", path.display());
+            let undefined = |field| Line { field, value: Value::Null, meaning: "not defined for these data" };
+            lines.extend([undefined("var_sortability"), undefined("r2_sortability")]);
+        }
     }
     if let Some(ensemble) = ensemble {
         lines.push(Line {
             field: "held_out_log_likelihood",
             value: json!(held_out_log_likelihood(ensemble, &data)),
-            meaning: "mean log-density of a row under the ensemble, in nats",
+            meaning: "mean log-density of a row under the ensemble, in nats (undefined: a row is impossible)",
         });
     }
     Ok(lines)
@@ -219,6 +224,23 @@ fn common_names(truth: &GraphFile, estimate: &GraphFile) -> Vec<String> {
     }
 }
 
+/// Two edge lists may name different variables without being wrong; a misspelling looks the same.
+fn note_lone_names(truth: &GraphFile, estimate: &GraphFile) {
+    if truth.complete || estimate.complete {
+        return;
+    }
+    for (here, there, file) in [(truth, estimate, "the truth"), (estimate, truth, "the estimate")] {
+        let lone: Vec<&str> =
+            here.names.iter().filter(|name| !there.names.contains(name)).map(String::as_str).collect();
+        if !lone.is_empty() {
+            eprintln!(
+                "note: only {file} names {}: taken for variables without edges in the other",
+                lone.join(", ")
+            );
+        }
+    }
+}
+
 fn aligned_dag(graph: &GraphFile, names: &[String], path: &Path) -> Result<Dag, Failure> {
     in_file(path, graph.aligned(names).and_then(|graph| graph.to_dag()))
 }
@@ -239,7 +261,10 @@ fn print(lines: &[Line], as_json: bool) -> io::Result<()> {
     for line in lines {
         let value = match &line.value {
             Value::Null => "undefined".into(),
-            Value::Number(number) if number.is_f64() => format!("{:.4}", number.as_f64().unwrap_or(f64::NAN)),
+            Value::Number(number) if number.is_f64() => match number.as_f64().unwrap_or(f64::NAN) {
+                large if large.abs() >= 1e9 => format!("{large:.3e}"),
+                real => format!("{real:.4}"),
+            },
             other => other.to_string(),
         };
         writeln!(out, "{:width$}  {value:>9}  {}", line.field, line.meaning)?;

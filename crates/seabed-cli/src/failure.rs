@@ -5,7 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use seabed::data::DataError;
+use seabed::design::DesignError;
 use seabed::posterior::bootstrap::BootstrapError;
+use seabed::posterior::dibs::DibsError;
 use seabed::scm::{InterventionError, ScmFileError};
 use seabed::world::SyntheticError;
 
@@ -64,4 +66,4 @@ macro_rules! bad_input {
     )*};
 }
 
-bad_input!(BootstrapError, ScmFileError, SyntheticError, InterventionError);
+bad_input!(BootstrapError, DibsError, DesignError, ScmFileError, SyntheticError, InterventionError);

@@ -1,12 +1,13 @@
 //! `seabed fit`: a posterior from data.
 
+mod dibs;
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use rustix::time::{ClockId, clock_gettime};
 use seabed::data::{Dataset, ReadOptions, read_graph, read_table, write_atomically};
 use seabed::graph::Dag;
 use seabed::num::random::Seed;
@@ -15,6 +16,7 @@ use seabed::posterior::bootstrap::{Bootstrap, GiesOptions, GiesResult};
 use seabed::scm::Ensemble;
 use serde_json::{Value, json};
 
+use crate::clock::cpu_time;
 use crate::failure::Failure;
 use crate::progress::Progress;
 
@@ -30,10 +32,10 @@ tiers = [[\"A\"], [\"B\", \"C\"]]      # no edge from a later tier to an earlier
 pub struct Arguments {
     /// The data: .csv or .parquet.
     data: PathBuf,
-    /// How to learn: `bootstrap` searches resampled data for linear models (GIES).
+    /// How to learn.
     #[arg(long, value_enum, default_value_t = PosteriorName::Bootstrap)]
     posterior: PosteriorName,
-    /// Number of draws from the posterior.
+    /// Number of draws from the posterior (bootstrap; DiBS has --particles).
     #[arg(long, default_value_t = 100, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     draws: u32,
     /// One search of the data as they are, without resampling.
@@ -54,7 +56,7 @@ pub struct Arguments {
     /// A column of the data to leave out; repeat it for several.
     #[arg(long, value_name = "COLUMN")]
     ignore: Vec<String>,
-    /// Seed of the resampling.
+    /// Seed of all randomness.
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Save the ensemble: .npz or .json.
@@ -63,18 +65,28 @@ pub struct Arguments {
     /// Print JSON for programs.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    dibs: dibs::Options,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum PosteriorName {
-    /// DAG bootstrap over linear models.
+    /// DAG bootstrap over linear models: searches resampled data (GIES).
     Bootstrap,
+    /// DiBS over networks: particles climb the posterior of graphs and mechanisms.
+    DibsNonlinear,
+    /// DiBS over linear models.
+    DibsLinear,
+    /// DiBS over graphs of linear models; parameters are drawn from their posterior given the graph.
+    DibsBge,
 }
 
 /// What was learned, whichever way.
 struct Learned {
     ensemble: Ensemble,
     draws: usize,
+    /// Draws from which edges had to be removed because of a cycle.
+    repaired: usize,
     diagnostics: Value,
     /// Of a single search.
     single: Option<GiesResult>,
@@ -92,7 +104,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         eprintln!("warning: {warning}");
     }
     let data = loaded.dataset;
-    let knowledge = read_knowledge(arguments, &data)?;
+    let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
     let bootstrap = Bootstrap {
         draws: arguments.draws as usize,
         penalty: arguments.penalty,
@@ -104,6 +116,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let learned = match arguments.posterior {
         PosteriorName::Bootstrap if arguments.single => single(&bootstrap, &data, &knowledge)?,
         PosteriorName::Bootstrap => resampled(&bootstrap, &data, &knowledge, arguments.seed)?,
+        name => dibs::learn(name, arguments, &data, &knowledge)?,
     };
     if let (Some(path), Some(form)) = (&arguments.out, form) {
         write_atomically(path, |out| out.write_all(&form.bytes(&learned.ensemble)))
@@ -125,7 +138,7 @@ fn single(bootstrap: &Bootstrap, data: &Dataset, knowledge: &Knowledge) -> Resul
     let step = |step: &seabed::posterior::bootstrap::Step| json!({"kind": step.kind, "from": name(step.from), "to": name(step.to), "gain": step.gain});
     let diagnostics = json!({"steps": found.steps.iter().map(step).collect::<Vec<_>>()});
     let ensemble = Ensemble::uniform(vec![scm]).expect("one model is an ensemble");
-    Ok(Learned { ensemble, draws: 1, diagnostics, single: Some(found) })
+    Ok(Learned { ensemble, draws: 1, repaired: 0, diagnostics, single: Some(found) })
 }
 
 fn resampled(
@@ -142,7 +155,7 @@ fn resampled(
         "steps": fit.steps,
         "distinct_graphs": fit.ensemble.draws().len(),
     });
-    Ok(Learned { ensemble: fit.ensemble, draws: bootstrap.draws, diagnostics, single: None })
+    Ok(Learned { ensemble: fit.ensemble, draws: bootstrap.draws, repaired: 0, diagnostics, single: None })
 }
 
 /// The file forms of an ensemble.
@@ -171,8 +184,9 @@ fn ensemble_form(path: &Path) -> Result<EnsembleForm, Failure> {
     }
 }
 
-fn read_knowledge(arguments: &Arguments, data: &Dataset) -> Result<Knowledge, Failure> {
-    let Some(path) = &arguments.knowledge else { return Ok(Knowledge::none(data.variables())) };
+/// The knowledge of a file, or none.
+pub fn read_knowledge(path: Option<&Path>, data: &Dataset) -> Result<Knowledge, Failure> {
+    let Some(path) = path else { return Ok(Knowledge::none(data.variables())) };
     let in_file = |problem: String| Failure::Input(anyhow::anyhow!("{}: {problem}", path.display()));
     let text = fs::read_to_string(path).map_err(|error| in_file(error.to_string()))?;
     Knowledge::from_toml(&text, data.names()).map_err(|error| in_file(error.to_string()))
@@ -190,7 +204,7 @@ fn as_json(learned: &Learned, seconds: f64, cpu_seconds: f64) -> Value {
         "edge_probabilities": probabilities,
         "expected_edges": probabilities.iter().flatten().sum::<f64>(),
         "draws": learned.draws,
-        "repaired_cyclic": 0,
+        "repaired_cyclic": learned.repaired,
         "diagnostics": learned.diagnostics,
         "seconds": seconds,
         "cpu_seconds": cpu_seconds,
@@ -242,6 +256,13 @@ fn print_for_people(learned: &Learned, data: &Dataset, seconds: f64) -> io::Resu
         learned.draws,
         learned.ensemble.draws().len()
     )?;
+    if learned.repaired > 0 {
+        writeln!(
+            out,
+            "({} draws had cycles; their least probable edges on cycles are left out)",
+            learned.repaired
+        )?;
+    }
     let width = edges.iter().map(|edge| names[edge.1].chars().count()).max().unwrap_or(0);
     for (p, i, j) in edges.iter().take(MOST_SHOWN) {
         writeln!(out, "  {p:.2}  {:>width$} -> {}", names[*i], names[*j])?;
@@ -271,10 +292,4 @@ fn print_single(out: &mut impl Write, found: &GiesResult, names: &[String]) -> i
         }
     }
     Ok(())
-}
-
-/// CPU time of this process so far, all threads.
-fn cpu_time() -> Duration {
-    let now = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }

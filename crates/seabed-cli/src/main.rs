@@ -3,10 +3,13 @@
 //! Data go to standard output, notes and errors to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage or
 //! bad input.
 
+mod clock;
+mod design;
 mod evaluate;
 mod failure;
 mod fit;
 mod progress;
+mod settings;
 mod simulate;
 
 use std::process::ExitCode;
@@ -25,13 +28,22 @@ struct Arguments {
 enum Command {
     Simulate(simulate::Arguments),
     Fit(fit::Arguments),
+    Design(Box<design::Arguments>),
     Evaluate(evaluate::Arguments),
 }
 
 fn main() -> ExitCode {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        // A damaged file, which is reported as an error.
+        if std::thread::current().name() != Some(seabed::data::parquet::DECODER_THREAD) {
+            report(panic);
+        }
+    }));
     let outcome = match Arguments::parse().command {
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Fit(arguments) => fit::run(&arguments),
+        Command::Design(arguments) => design::run(&arguments),
         Command::Evaluate(arguments) => evaluate::run(&arguments),
     };
     match outcome {

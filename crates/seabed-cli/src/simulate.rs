@@ -4,19 +4,21 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use seabed::data::{Dataset, Names, write_atomically, write_csv, write_graph, write_table};
+use seabed::data::{Dataset, Names, check_table_path, write_atomically, write_csv, write_graph, write_table};
 use seabed::evaluate::sortability;
 use seabed::num::random::{Purpose, Seed, Stream};
 use seabed::scm::{Intervention, Scm};
 use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, World};
 
 use crate::failure::Failure;
+use crate::settings::parse_intervention;
 
 /// Draw data from a synthetic causal model or from a model in a file.
 ///
 /// The data are a CSV table on standard output, or a .csv or .parquet file with --out. Rows of an experiment carry
 /// its targets in the column `intervention_targets`. The same command gives the same bytes; another seed gives
-/// another world and other noise, and each intervention has noise of its own.
+/// another world and other noise, and each intervention has noise of its own. More data of the same world: save the
+/// model with --save-scm, then `seabed simulate scm --scm FILE --seed 2`.
 #[derive(Args)]
 #[command(
     after_help = "Example: seabed simulate er --nodes 10 --do X3=1.5 --n 20 --save-graph truth.csv --out data.csv"
@@ -55,20 +57,21 @@ enum WorldArguments {
 #[derive(Args)]
 struct SyntheticArguments {
     /// Number of variables, called X1, X2, ….
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(2..=5000))]
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(2..=2000))]
     nodes: u16,
-    /// Expected number of edges a variable (a whole number for sf).
+    /// Edges a variable (a whole number for sf). For er it is the expected number before graphs with cycles are
+    /// ruled out, which leaves fewer the denser they are.
     #[arg(long, default_value_t = 1.0, value_name = "NUMBER", allow_negative_numbers = true)]
     edges_per_node: f64,
     /// How a variable depends on its parents.
     #[arg(long, value_enum, default_value_t = MechanismName::Nonlinear)]
     mechanism: MechanismName,
-    /// Hidden units of a nonlinear mechanism.
-    #[arg(long, default_value_t = 5, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1000))]
-    hidden: u16,
-    /// Distribution of linear weights: N(2, 1), or uniform on ±[0.5, 2].
-    #[arg(long, value_enum, default_value_t = WeightsName::Normal)]
-    weights: WeightsName,
+    /// Hidden units of a nonlinear mechanism [default: 5].
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    hidden: Option<u16>,
+    /// Distribution of the weights of a linear mechanism [default: normal].
+    #[arg(long, value_enum)]
+    weights: Option<WeightsName>,
     /// Standard deviation of the noise.
     #[arg(long, default_value_t = 0.1, value_name = "SD", allow_negative_numbers = true)]
     noise_sd: f64,
@@ -102,7 +105,7 @@ struct Sampling {
     #[arg(long, default_value_t = 100, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=MOST_NUMBERS))]
     n: u64,
     /// Set a variable to a value; repeat it to set several at once. Without it the world is only observed.
-    #[arg(long = "do", value_name = "NAME=VALUE")]
+    #[arg(long = "do", value_name = "NAME=VALUE", allow_hyphen_values = true)]
     settings: Vec<String>,
     /// Seed of the world and of the noise.
     #[arg(long, default_value_t = 0)]
@@ -141,20 +144,25 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             "{n} samples of {d} variables are {numbers} numbers, more than the {MOST_NUMBERS} that fit; ask for fewer with --n"
         )));
     }
-    let intervention = parse_settings(&sampling.settings, scm.names())?;
+    let intervention = parse_intervention("--do", &sampling.settings, scm.names())?;
+    check_outputs(sampling)?;
     let stream = noise_of(Seed::new(sampling.seed), &intervention, scm.names());
-    let data = scm.experiment(&intervention, sampling.n as usize, stream)?;
+    let data = scm.experiment(&intervention, sampling.n as usize, stream).map_err(|error| {
+        Failure::Input(anyhow::anyhow!(
+            "the world's values leave the range of numbers ({error}); weights, noise or --do values are too large"
+        ))
+    })?;
 
-    // Everything that can be wrong with the input has been found: now the files.
-    match &sampling.out {
-        Some(path) => write_table(path, &data)?,
-        None => write_csv(io::stdout().lock(), &data).map_err(|error| Failure::writing(None, error))?,
-    }
+    // Everything that can be wrong with the input has been found: now the files, the data last.
     if let Some(path) = &sampling.save_scm {
         save(path, |out| out.write_all(scm.to_json().as_bytes()))?;
     }
     if let Some(path) = &sampling.save_graph {
         save(path, |out| write_graph(out, scm.names(), scm.dag()).map_err(io::Error::other))?;
+    }
+    match &sampling.out {
+        Some(path) => write_table(path, &data)?,
+        None => write_csv(io::stdout().lock(), &data).map_err(|error| Failure::writing(None, error))?,
     }
     if intervention.settings().is_empty() {
         warn_if_too_easy(&data, &scm);
@@ -164,9 +172,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 impl SyntheticArguments {
     fn draw(&self, graph: GraphKind, seed: u64) -> Result<Scm, Failure> {
+        let of_the_other = match (self.mechanism, self.hidden, self.weights) {
+            (MechanismName::Linear, Some(_), _) => Some("--hidden is for --mechanism nonlinear"),
+            (MechanismName::Nonlinear, _, Some(_)) => Some("--weights is for --mechanism linear"),
+            _ => None,
+        };
+        if let Some(problem) = of_the_other {
+            return Err(Failure::Input(anyhow::anyhow!("{problem}; leave it out or change the mechanism")));
+        }
         let weights = match self.weights {
-            WeightsName::Normal => LinearWeights::Normal,
-            WeightsName::Uniform => LinearWeights::Uniform,
+            None | Some(WeightsName::Normal) => LinearWeights::Normal,
+            Some(WeightsName::Uniform) => LinearWeights::Uniform,
         };
         let synthetic = Synthetic {
             graph,
@@ -174,7 +190,7 @@ impl SyntheticArguments {
             edges_per_node: self.edges_per_node,
             mechanism: match self.mechanism {
                 MechanismName::Linear => MechanismKind::Linear(weights),
-                MechanismName::Nonlinear => MechanismKind::Mlp { hidden: self.hidden.into() },
+                MechanismName::Nonlinear => MechanismKind::Mlp { hidden: self.hidden.unwrap_or(5).into() },
             },
             noise: if self.unequal_noise {
                 NoiseLevels::Unequal(self.noise_sd)
@@ -187,35 +203,26 @@ impl SyntheticArguments {
     }
 }
 
-/// The intervention of `NAME=VALUE` texts; a name may itself contain `=`.
-fn parse_settings(settings: &[String], names: &Names) -> Result<Intervention, Failure> {
-    let wrong = |text: &str, problem: String| {
-        Failure::Input(anyhow::anyhow!(
-            "--do {text}: {problem}; write NAME=VALUE, for example --do {}=1.5",
-            names[0]
-        ))
-    };
-    let mut pairs = Vec::new();
-    for text in settings {
-        let Some((name, value)) = text.rsplit_once('=') else {
-            return Err(wrong(text, "there is no `=`".into()));
-        };
-        let Some(node) = seabed::data::position(names, name.trim()) else {
-            return Err(wrong(text, format!("there is no variable {name:?}")));
-        };
-        match value.trim().parse::<f64>() {
-            Ok(value) if value.is_finite() => pairs.push((node, value)),
-            _ => return Err(wrong(text, format!("{value:?} is not a finite number"))),
+/// Outputs that cannot all be written are refused before the first is.
+fn check_outputs(sampling: &Sampling) -> Result<(), Failure> {
+    sampling.out.as_deref().map_or(Ok(()), check_table_path)?;
+    let outputs: Vec<&PathBuf> =
+        [&sampling.out, &sampling.save_scm, &sampling.save_graph].into_iter().flatten().collect();
+    for (k, path) in outputs.iter().enumerate() {
+        if outputs[..k].contains(path) {
+            return Err(Failure::Input(anyhow::anyhow!(
+                "{}: two outputs have this name; give each a file of its own",
+                path.display()
+            )));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            let reason =
+                io::Error::new(io::ErrorKind::NotFound, format!("there is no folder {}", folder.display()));
+            return Err(Failure::writing(Some(path), reason));
         }
     }
-    let twice = pairs.iter().enumerate().find(|(k, pair)| pairs[..*k].iter().any(|other| other.0 == pair.0));
-    if let Some((_, &(node, _))) = twice {
-        return Err(Failure::Input(anyhow::anyhow!(
-            "--do sets {:?} twice; set every variable once",
-            names[node]
-        )));
-    }
-    Ok(Intervention::new(pairs)?)
+    Ok(())
 }
 
 /// Experiments on one world are independent of each other: the address of the noise names the intervention,

@@ -47,6 +47,7 @@ fn help_is_as_reviewed() {
         "simulate er --help",
         "simulate scm --help",
         "fit --help",
+        "design --help",
         "evaluate --help",
     ] {
         insta::assert_snapshot!(page.replace(' ', "_"), output(folder.path(), page));
@@ -108,6 +109,85 @@ fn experiments_on_one_world_share_the_world_and_not_the_noise() {
     let both =
         |order: &str| output(folder.path(), &format!("simulate scm --scm a.json --n 3 --seed 2 {order}"));
     assert_eq!(both("--do X1=1 --do X3=-2.5"), both("--do X3=-2.5 --do X1=1"));
+}
+
+/// What the options say is in the saved model.
+#[test]
+fn options_shape_the_world() {
+    let folder = folder();
+    let world = |options: &str| -> serde_json::Value {
+        output(folder.path(), &format!("simulate er --nodes 8 --seed 3 --save-scm m.json {options}"));
+        serde_json::from_str(&fs::read_to_string(folder.path().join("m.json")).unwrap()).unwrap()
+    };
+    let nodes = |world: &serde_json::Value| world["nodes"].as_array().unwrap().clone();
+    let weights = |world: &serde_json::Value| -> Vec<f64> {
+        let of_node = |node: &serde_json::Value| node["mechanism"]["weights"].as_array().unwrap().clone();
+        nodes(world).iter().flat_map(of_node).map(|w| w.as_f64().unwrap()).collect()
+    };
+    let mlp = world("--hidden 3");
+    assert!(nodes(&mlp).iter().all(|node| node["mechanism"]["b1"].as_array().unwrap().len() == 3));
+    let (normal, uniform) = (world("--mechanism linear"), world("--mechanism linear --weights uniform"));
+    assert!(weights(&uniform).iter().all(|w| (0.5..=2.0).contains(&w.abs())));
+    assert!(weights(&normal).iter().any(|w| !(0.5..=2.0).contains(&w.abs())));
+    let sds = |world: &serde_json::Value| -> Vec<f64> {
+        nodes(world).iter().map(|node| node["noise_sd"].as_f64().unwrap()).collect()
+    };
+    assert_eq!(sds(&world("--noise-sd 0.2")), [0.2; 8]);
+    let unequal = sds(&world("--noise-sd 0.2 --unequal-noise"));
+    assert!((unequal[0] - 0.2).abs() < 1e-12 && (unequal[7] - 2.0).abs() < 1e-12);
+    // Standardised: an effect has unit variance, so its noise is no longer the 0.1 of the others.
+    let standardised = world("--standardise");
+    assert!(sds(&standardised).iter().any(|sd| (sd - 1.0).abs() < 0.02));
+    assert!(sds(&standardised).iter().any(|sd| *sd < 0.9));
+}
+
+#[test]
+fn a_world_that_gives_its_order_away_is_noted() {
+    let folder = folder();
+    let note = |options: &str| {
+        let mut command =
+            seabed(folder.path(), &format!("simulate er --nodes 12 --seed 1 --mechanism linear {options}"));
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    assert!(note("").contains("note: sorting the variables by variance nearly gives the causal order away"));
+    assert!(!note("--standardise").contains("by variance"));
+    assert_eq!(note("--do X1=1"), "");
+}
+
+/// Columns and draws in another order: matched by name, the same numbers.
+#[test]
+fn an_ensemble_and_data_in_different_orders_are_matched_by_name() {
+    let folder = folder();
+    output(
+        folder.path(),
+        "simulate er --nodes 4 --seed 2 --out data.csv --save-scm model.json --save-graph g.csv",
+    );
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let reversed: String = read("data.csv")
+        .lines()
+        .map(|line| line.split(',').rev().collect::<Vec<_>>().join(",") + "\n")
+        .collect();
+    fs::write(folder.path().join("reversed.csv"), reversed).unwrap();
+    let scores = |data: &str| {
+        output(folder.path(), &format!("evaluate --truth g.csv --ensemble model.json --data {data} --json"))
+    };
+    assert_eq!(scores("data.csv"), scores("reversed.csv"));
+}
+
+#[test]
+fn a_damaged_parquet_file_prints_an_error_and_nothing_else() {
+    let folder = folder();
+    output(folder.path(), "simulate er --nodes 3 --out data.parquet --save-graph g.csv");
+    let good = fs::read(folder.path().join("data.parquet")).unwrap();
+    for at in (4..good.len()).step_by(7) {
+        let mut bad = good.clone();
+        bad[at] ^= 0xFF;
+        fs::write(folder.path().join("bad.parquet"), bad).unwrap();
+        let output = seabed(folder.path(), "evaluate --truth g.csv --data bad.parquet").output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(!message.contains("panicked"), "byte {at}: {message}");
+        assert!(output.status.success() || output.status.code() == Some(2), "byte {at}: {message}");
+    }
 }
 
 #[test]
@@ -216,6 +296,65 @@ fn fit_prints_json_for_programs() {
 }
 
 #[test]
+fn design_prints_a_batch_and_writes_a_form() {
+    let folder = linear_world();
+    output(folder.path(), "fit data.csv --draws 20 --out belief.npz");
+    let arguments =
+        "design belief.npz --batch 4 --range -3:3 --replicates 2 --out batch.csv --curves curves.csv";
+    let printed = output(folder.path(), arguments);
+    let times = |text: &str| {
+        text.lines().map(|line| line.split("; 0.").next().unwrap().to_string() + "\n").collect::<String>()
+    };
+    insta::assert_snapshot!("design", times(&printed));
+    let form = fs::read_to_string(folder.path().join("batch.csv")).unwrap();
+    insta::assert_snapshot!("design_form", form);
+    let curves = fs::read_to_string(folder.path().join("curves.csv")).unwrap();
+    assert_eq!(curves.lines().count(), 1 + 6 * 5);
+    // Filled in, the form is data.
+    let filled: String =
+        form.lines().map(|line| line.replace(",,", ",1,").replace(",,", ",1,") + "\n").collect();
+    fs::write(folder.path().join("filled.csv"), filled).unwrap();
+    seabed(folder.path(), "fit filled.csv --ignore experiment --ignore status --single").assert().success();
+}
+
+#[test]
+fn design_prints_json_and_scores_designs_of_the_user() {
+    let folder = linear_world();
+    output(folder.path(), "fit data.csv --draws 20 --out belief.npz");
+    let read = |arguments: &str| -> serde_json::Value {
+        serde_json::from_str(&output(folder.path(), &format!("design belief.npz --json {arguments}")))
+            .unwrap()
+    };
+    let batch =
+        read("--batch 3 --strategy greedy-cbed --target X1 --target X4 --levels X1=0,1 --cost X4=2.5");
+    assert_eq!(batch["batch"].as_array().unwrap().len(), 3);
+    for experiment in batch["batch"].as_array().unwrap() {
+        let (name, value) = experiment["targets"].as_object().unwrap().iter().next().unwrap();
+        assert!(name == "X4" || (name == "X1" && [0.0, 1.0].contains(&value.as_f64().unwrap())));
+        assert_eq!(experiment["cost"], if name == "X4" { 2.5 } else { 1.0 });
+        assert!(experiment["information"].is_number() && experiment["standard_error"].is_number());
+    }
+    assert!(batch["batch_information"].is_number() && batch["cpu_seconds"].is_number());
+    let scores = read("--score X3=1.5 --score X1=0,X2=2");
+    assert_eq!(scores["designs"][1]["targets"], serde_json::json!({"X1": 0.0, "X2": 2.0}));
+    let question = read("--score X3=1.5 --goal edge=X3,X2");
+    let about = |value: &serde_json::Value| value["designs"][0]["information"].as_f64().unwrap();
+    assert!(about(&question) <= about(&scores) + 1e-9);
+}
+
+/// From data alone: fitted, then designed; bounds come from the data.
+#[test]
+fn design_takes_data_too() {
+    let folder = linear_world();
+    let text = output(folder.path(), "design data.csv --draws 20 --batch 5 --json");
+    let batch: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let again = output(folder.path(), "design data.csv --draws 20 --batch 5 --json");
+    let again: serde_json::Value = serde_json::from_str(&again).unwrap();
+    assert_eq!(batch["batch"], again["batch"]);
+    assert_eq!(batch["batch"].as_array().unwrap().len(), 5);
+}
+
+#[test]
 fn fit_gives_the_same_bytes_on_any_number_of_threads() {
     let folder = linear_world();
     let with_threads = |threads: &str| {
@@ -237,6 +376,13 @@ fn what_is_wrong_is_said_with_the_way_out_and_nothing_is_written() {
     write("other.csv", "A,B,D\n0,1,0\n0,0,0\n0,0,0\n");
     write("class.csv", "source,target\nA,B\nB,A\nC,B\n");
     write("bad.csv", "A,B,C\n1,2,3\n1,x,3\n");
+    let node = |name: &str| {
+        format!(
+            r#"{{"name":"{name}","parents":[],"mechanism":{{"type":"linear","weights":[]}},"noise_sd":1}}"#
+        )
+    };
+    write("model1.json", &format!(r#"{{"names":["A","B"],"nodes":[{},{}]}}"#, node("A"), node("B")));
+    write("none.json", "{\"names\": [], \"nodes\": []}");
     write("good.csv", "A,B,C\n1,2,3\n1,4,3.5\n2,5,7\n4,4,4\n0,1,1\n");
     write("short.csv", "A,B\n1,2\n2,4\n");
     write("known.toml", "forbidden = [[\"A\", \"Z\"]]");
@@ -258,10 +404,34 @@ fn what_is_wrong_is_said_with_the_way_out_and_nothing_is_written() {
         "fit good.csv --penalty -1",
         "fit good.csv --start cyclic.csv",
         "fit short.csv --draws 5 --out belief.npz",
+        "design model1.json --strategy best",
+        "design model1.json --target Q",
+        "design model1.json --target A --forbid A",
+        "design model1.json --range 1",
+        "design model1.json --bounds A=2:1 --out out.csv",
+        "design model1.json --levels A=x",
+        "design model1.json --cost A",
+        "design model1.json --budget 0.5",
+        "design model1.json --max-repeats 1 --batch 5",
+        "design model1.json --goal cause=A",
+        "design model1.json --goal edge=A",
+        "design model1.json --score A=1,A=2",
+        "design model1.json --batch 0",
+        "design nowhere.npz",
         "simulate er --do X30=1 --out out.csv",
         "simulate er --do X3 --out out.csv",
         "simulate er --do X3=1e999 --out out.csv",
         "simulate er --do X3=1 --do X3=2 --out out.csv",
+        "simulate er --do x3=1 --out out.csv",
+        "simulate er --do X3=1,X4=2 --out out.csv",
+        "simulate er --mechanism linear --hidden 3 --out out.csv",
+        "simulate er --weights uniform --out out.csv",
+        "simulate er --out out.csv --save-graph out.csv",
+        "simulate er --noise-sd 1e308 --unequal-noise --out out.csv",
+        "simulate er --mechanism linear --do X1=1e308 --do X2=1e308 --seed 1 --nodes 3 --edges-per-node 1.5 --out out.csv",
+        "simulate scm --scm none.json --do A=1",
+        "simulate scm --scm nowhere.json",
+        "simulate er --nodes 2 --out out.csv",
         "simulate er --nodes 1 --out out.csv",
         "simulate er --n 0 --out out.csv",
         "simulate er --n 99999999999 --out out.csv",
@@ -280,9 +450,17 @@ fn what_is_wrong_is_said_with_the_way_out_and_nothing_is_written() {
 #[test]
 fn a_place_that_cannot_be_written_is_a_failure_and_a_closed_pipe_is_none() {
     let folder = folder();
-    let assert = seabed(folder.path(), "simulate er --out nowhere/data.csv").assert().code(1);
-    let message = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
-    assert!(message.starts_with("error: nowhere/data.csv cannot be written: "), "{message}");
+    for (arguments, path) in [
+        ("simulate er --out nowhere/data.csv", "nowhere/data.csv"),
+        ("simulate er --out data.csv --save-scm nowhere/m.json", "nowhere/m.json"),
+    ] {
+        let expected = format!("error: {path} cannot be written: there is no folder nowhere\n");
+        seabed(folder.path(), arguments).assert().code(1).stdout("").stderr(expected);
+    }
+    assert!(files_in(folder.path()).is_empty());
+    fs::write(folder.path().join("data.csv"), "A,B\n1,2\n2,1\n3,5\n4,4\n").unwrap();
+    let expected = "error: nowhere/b.npz cannot be written: there is no folder nowhere\n";
+    seabed(folder.path(), "fit data.csv --out nowhere/b.npz").assert().code(1).stdout("").stderr(expected);
     let binary = Command::cargo_bin("seabed").unwrap().get_program().to_owned();
     let script = format!("{} simulate er --n 100000 | head -n 1; exit ${{PIPESTATUS[0]}}", binary.display());
     std::process::Command::new("bash").args(["-c", &script]).output().map_or_else(
@@ -292,4 +470,34 @@ fn a_place_that_cannot_be_written_is_a_failure_and_a_closed_pipe_is_none() {
             assert_eq!(done.status.code(), Some(0));
         },
     );
+}
+
+#[test]
+fn dibs_fits_goes_on_and_starts_warm() {
+    let folder = folder();
+    let path = folder.path();
+    output(path, "simulate er --nodes 4 --n 30 --seed 2 --mechanism nonlinear --out data.csv");
+    let command = "fit data.csv --particles 3 --mc-samples 4 --json --seed 1";
+    let value = |arguments: &str| -> serde_json::Value {
+        serde_json::from_str(&output(path, &format!("{command} {arguments}"))).unwrap()
+    };
+    for posterior in ["dibs-nonlinear", "dibs-linear", "dibs-bge"] {
+        let fit = value(&format!("--posterior {posterior} --steps 60 --state s.json --out belief.npz"));
+        assert_eq!(fit["draws"], 3);
+        assert_eq!(fit["diagnostics"]["steps"], 60);
+        let warm = value(&format!("--posterior {posterior} --steps 20 --warm-start s.json"));
+        assert_eq!(warm["diagnostics"]["steps"], 80);
+        // Nothing is left to do: the same result again.
+        let again = value(&format!("--posterior {posterior} --resume s.json"));
+        assert_eq!(again["edge_probabilities"], fit["edge_probabilities"]);
+    }
+    let joint = value(
+        "--posterior dibs-linear --steps 5 --estimator joint --noise known=0.1 --prior sf --standardise false --weights log-joint --all-steps",
+    );
+    assert!(joint["edge_probabilities"].is_array());
+    let refused = |arguments: &str| refusal(path, &format!("{command} {arguments}"));
+    assert!(refused("--posterior dibs-linear --resume s.json").contains("another kind of mechanisms"));
+    assert!(refused("--posterior dibs-linear --resume nowhere.json").contains("a state is the file"));
+    assert!(refused("--posterior dibs-linear --noise known=-1").contains("positive"));
+    assert!(refused("--posterior dibs-linear --noise loud").contains("write `learned`"));
 }

@@ -7,11 +7,13 @@
 //! - [`data`]: measurements and who was intervened on, files in and out;
 //! - [`scm`]: structural causal models, and ensembles of them;
 //! - [`posterior`]: from data to an ensemble;
+//! - [`design`]: from an ensemble to the next batch of interventions;
 //! - [`world`]: what answers an intervention;
 //! - [`evaluate`]: how close a belief is to the truth.
 #![warn(missing_docs)]
 
 pub mod data;
+pub mod design;
 pub mod evaluate;
 pub mod graph;
 pub mod num;

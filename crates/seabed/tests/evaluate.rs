@@ -192,6 +192,65 @@ proptest! {
     }
 }
 
+/// Three of ten draws, and seven, whatever the order in which their weights are added.
+#[test]
+fn equal_sums_of_weights_are_equal_probabilities() {
+    let edge = |from, to| Dag::from_edges(3, [(from, to)]).unwrap();
+    let both = Dag::from_edges(3, [(0, 1), (1, 2)]).unwrap();
+    let dags = [vec![edge(0, 1); 7], vec![both; 1], vec![edge(1, 2); 2]].concat();
+    let draws: Vec<Scm> = dags.into_iter().map(|dag| model(dag, 0.0)).collect();
+    let p = Ensemble::uniform(draws.clone()).unwrap().edge_probabilities();
+    assert_eq!((p[0][1], p[1][2]), (0.8, 0.3));
+    let got = scores(&Ensemble::uniform(draws).unwrap(), &edge(0, 1));
+    assert_close(got.ece, (0.2 + 0.3) / 6.0);
+    let tied =
+        vec![model(edge(0, 1), 0.0), model(edge(0, 1), 0.0), model(edge(1, 2), 0.0), model(edge(2, 0), 0.0)];
+    let ensemble = Ensemble::new(tied, vec![0.1, 0.2, 0.3, 0.4]).unwrap();
+    let rank = |truth: &Dag| scores(&ensemble, truth).auroc;
+    assert_eq!(rank(&edge(0, 1)), rank(&edge(1, 2)));
+}
+
+#[test]
+fn sortability_looks_at_observations_only_and_at_any_scale() {
+    let truth = Dag::from_edges(3, [(0, 1), (1, 2)]).unwrap();
+    let scm = model(truth.clone(), 0.0);
+    let stream = Seed::new(8).stream(Purpose::Noise);
+    let mut data = scm.experiment(&Intervention::none(), 100, stream).unwrap();
+    let expected = sortability(&data, &truth).unwrap();
+    for scale in [1e200, 1e-200] {
+        let columns = data.columns().iter().map(|x| x.iter().map(|x| x * scale).collect()).collect();
+        let scaled = Dataset::with_regime(names(3), columns, NodeSet::empty(3)).unwrap();
+        assert_eq!(sortability(&scaled, &truth).unwrap(), expected);
+    }
+    data.append(&scm.experiment(&Intervention::new([(0, 99.0)]).unwrap(), 50, stream).unwrap()).unwrap();
+    data.append(&scm.experiment(&Intervention::new([(0, -99.0)]).unwrap(), 50, stream).unwrap()).unwrap();
+    assert_eq!(sortability(&data, &truth).unwrap(), expected);
+}
+
+/// Many draws of unequal weight and many rows, so that another order of additions would show in the last bits.
+#[test]
+fn scores_are_the_same_bits_on_any_number_of_threads() {
+    let mut random = Seed::new(3).stream(Purpose::Graph).draws();
+    let d = 8;
+    let mut random_dag = || {
+        let pairs = (0..d).flat_map(|i| (i + 1..d).map(move |j| (i, j)));
+        Dag::from_edges(d, pairs.filter(|_| random.uniform() < 0.3).collect::<Vec<_>>()).unwrap()
+    };
+    let truth = random_dag();
+    let draws: Vec<Scm> = (0..60).map(|k| model(random_dag(), 0.01 * f64::from(k))).collect();
+    let weights = (0..60).map(|k| 1.0 / (1.0 + f64::from(k))).collect();
+    let ensemble = Ensemble::new(draws, weights).unwrap();
+    let data = model(truth.clone(), 0.0)
+        .experiment(&Intervention::none(), 1000, Seed::new(4).stream(Purpose::Noise))
+        .unwrap();
+    let in_pool = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| (scores(&ensemble, &truth), held_out_log_likelihood(&ensemble, &data).to_bits()))
+    };
+    let one = in_pool(1);
+    assert!((0..5).all(|_| in_pool(4) == one));
+}
+
 /// One variable, two draws with means 0 and 2: the density of a row is the mean of two normal densities, and a row
 /// in which the variable was set says nothing.
 #[test]

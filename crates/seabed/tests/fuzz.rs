@@ -1,9 +1,10 @@
-//! The bodies of the fuzz targets on a few seconds of mutated inputs, the same ones every time.
+//! The bodies of the fuzz targets on mutated inputs, the same ones every time: a second or two of each.
 
 #[path = "../../../fuzz/src/lib.rs"]
 mod fuzz_bodies;
 
-use std::time::{Duration, Instant};
+/// Inputs for each target.
+const INPUTS: usize = 40_000;
 
 const TABLES: &[&str] = &[
     "a,b,intervention_targets\n1,2.5,\n-0.0,1e300,a\n3,4,a;b\n",
@@ -77,10 +78,9 @@ fn models_of_any_bytes_are_read_or_refused() {
 }
 
 fn mutate(seeds: &[&str], body: fn(&[u8])) {
-    let begin = Instant::now();
     let mut random = Random(1);
     let mut pool: Vec<Vec<u8>> = seeds.iter().map(|seed| seed.as_bytes().to_vec()).collect();
-    while begin.elapsed() < Duration::from_secs(2) {
+    for _ in 0..INPUTS {
         let mut input = pool[random.below(pool.len())].clone();
         for _ in 0..1 + random.below(4) {
             change(&mut input, &pool, &mut random);

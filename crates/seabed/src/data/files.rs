@@ -34,6 +34,11 @@ pub fn write_table(path: &Path, dataset: &Dataset) -> Result<(), DataError> {
     written.map_err(|source| DataError::Unwritable { file: path.display().to_string(), source })
 }
 
+/// Is the path the name of a table that can be written? For programs that write other files first.
+pub fn check_table_path(path: &Path) -> Result<(), DataError> {
+    kind(path).map(|_| ())
+}
+
 fn kind(path: &Path) -> Result<Kind, DataError> {
     let extension = path.extension().and_then(|e| e.to_str()).map(str::to_lowercase);
     match extension.as_deref() {
@@ -55,7 +60,8 @@ pub fn write_atomically(
 ) -> io::Result<()> {
     let before = match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-        Ok(metadata) if !metadata.is_file() => {
+        // Standard output may be a regular file, but replacing it would cut it off from whoever writes to it.
+        Ok(metadata) if !metadata.is_file() || path.starts_with("/dev") || path.starts_with("/proc") => {
             let mut writer = BufWriter::new(OpenOptions::new().write(true).open(path)?);
             write(&mut writer)?;
             return writer.flush();
@@ -77,7 +83,14 @@ pub fn write_atomically(
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let part = builder.tempfile_in(directory).map_err(without_path)?;
+    // The error of the temporary file names that file, which means nothing to anybody.
+    let part = builder.tempfile_in(directory).map_err(|error| {
+        if directory.is_dir() {
+            io::Error::from(error.kind())
+        } else {
+            io::Error::new(error.kind(), format!("there is no folder {}", directory.display()))
+        }
+    })?;
     let mut writer = BufWriter::with_capacity(1 << 16, part.as_file());
     write(&mut writer)?;
     writer.flush()?;
@@ -93,13 +106,6 @@ pub fn write_atomically(
 /// The new name is on disk only when the directory is; systems that cannot open directories need no more.
 fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
-}
-
-/// The system's own error, without the name of the temporary file, which means nothing to anybody.
-fn without_path(error: io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(|wrapped| wrapped.source());
-    let code = inner.and_then(|e| e.downcast_ref::<io::Error>()).and_then(io::Error::raw_os_error);
-    code.map_or(error, io::Error::from_raw_os_error)
 }
 
 #[cfg(test)]

@@ -122,7 +122,7 @@ pub(super) fn trimmed(name: &str) -> &str {
 }
 
 /// The known name that `name` is most likely a misspelling of.
-pub(super) fn closest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
+pub fn closest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
     // Nobody mistypes a name of a hundred letters, and the comparison takes time quadratic in the length.
     const LONGEST: usize = 100;
     let letters: Vec<char> = name.to_lowercase().chars().take(LONGEST + 1).collect();

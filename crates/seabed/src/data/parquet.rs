@@ -5,7 +5,6 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,6 +31,10 @@ use super::wording::{Excerpt, Place, Remedy};
 /// Rows decoded at a time, and what a file says about its size is believed only so far.
 const BATCH: usize = 1 << 13;
 
+/// The thread that decodes a Parquet file. A panic in it means a damaged file, which is reported as an error; a program
+/// may keep its panic hook silent about it.
+pub const DECODER_THREAD: &str = "parquet-decoder";
+
 /// Rows that are written together.
 const ROW_GROUP: usize = 1 << 20;
 
@@ -48,11 +51,20 @@ pub fn read_parquet(path: &Path, options: &ReadOptions) -> Result<Loaded, DataEr
     }
     // Of damaged pages the decoder refuses most, but asserts on a few. Nothing outlives the attempt, so
     // nothing is left half done.
-    let attempt = AssertUnwindSafe(|| {
+    let attempt = || {
         let reader = SerializedFileReader::new(file).map_err(|source| damaged(&name, source))?;
         read(&reader, &name, options)
+    };
+    let decoded = std::thread::scope(|scope| {
+        // A thread of its own has a name by which a program's panic hook can know it.
+        let thread = std::thread::Builder::new().name(DECODER_THREAD.into()).spawn_scoped(scope, attempt);
+        thread.map(|thread| thread.join())
     });
-    catch_unwind(attempt).unwrap_or_else(|_| Err(corrupt(&name, "a page cannot be decoded")))
+    match decoded {
+        Ok(Ok(loaded)) => loaded,
+        Ok(Err(_)) => Err(corrupt(&name, "a page cannot be decoded")),
+        Err(source) => Err(unreadable(source)),
+    }
 }
 
 fn read(reader: &dyn FileReader, file: &str, options: &ReadOptions) -> Result<Loaded, DataError> {

@@ -2,6 +2,7 @@
 
 use crate::data::Dataset;
 use crate::num::parallel::ordered_map;
+use crate::num::sum_in_order;
 use crate::scm::Ensemble;
 
 /// Mean over the rows of log p(row | ensemble, do(the row's targets)), in nats a row: the density of a row is the
@@ -12,5 +13,5 @@ pub fn held_out_log_likelihood(ensemble: &Ensemble, data: &Dataset) -> f64 {
         let values: Vec<f64> = of_draws.iter().map(|densities| densities[row]).collect();
         ensemble.log_mean_exp(&values)
     };
-    (0..data.rows()).map(row).sum::<f64>() / data.rows() as f64
+    sum_in_order(&(0..data.rows()).map(row).collect::<Vec<_>>()) / data.rows() as f64
 }

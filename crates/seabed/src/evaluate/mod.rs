@@ -42,7 +42,7 @@ pub fn scores(ensemble: &Ensemble, truth: &Dag) -> Scores {
         let dag = draw.dag();
         [shd(truth, dag) as f64, sid(truth, dag) as f64, f1(truth, dag)]
     });
-    let mean = |k: usize| of_draws.iter().zip(ensemble.weights()).map(|(values, w)| w * values[k]).sum();
+    let mean = |k: usize| ensemble.mean(&of_draws.iter().map(|values| values[k]).collect::<Vec<_>>());
     let probabilities = ensemble.edge_probabilities();
     Scores {
         eshd: mean(0),

@@ -61,15 +61,6 @@ pub fn sortability(data: &Dataset, truth: &Dag) -> Result<Sortability, Sortabili
     if rows <= variables {
         return Err(SortabilityError::TooFewRows { rows, variables });
     }
-    let centred: Vec<Vec<f64>> = (0..variables)
-        .map(|node| {
-            let column = data.column(node);
-            let mean = observed.iter().map(|&row| column[row]).sum::<f64>() / rows as f64;
-            observed.iter().map(|&row| column[row] - mean).collect()
-        })
-        .collect();
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
-    let variances: Vec<f64> = centred.iter().map(|x| dot(x, x) / rows as f64).collect();
     let is_constant = |node: &usize| {
         let column = data.column(*node);
         observed.iter().all(|&row| column[row] == column[observed[0]])
@@ -77,6 +68,22 @@ pub fn sortability(data: &Dataset, truth: &Dag) -> Result<Sortability, Sortabili
     if let Some(node) = (0..variables).find(is_constant) {
         return Err(SortabilityError::Constant { column: data.names()[node].clone() });
     }
+    let mut scales = Vec::with_capacity(variables);
+    let centred: Vec<Vec<f64>> = (0..variables)
+        .map(|node| {
+            let column = data.column(node);
+            let mean = observed.iter().map(|&row| column[row] / rows as f64).sum::<f64>();
+            let centred: Vec<f64> = observed.iter().map(|&row| column[row] - mean).collect();
+            // Squares of the largest and the smallest numbers would leave the range of a double.
+            let largest = centred.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
+            scales.push(largest.ln());
+            centred.into_iter().map(|x| x / largest).collect()
+        })
+        .collect();
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+    let variances: Vec<f64> = centred.iter().map(|x| dot(x, x) / rows as f64).collect();
+    let log_variances: Vec<f64> =
+        variances.iter().zip(&scales).map(|(variance, scale)| variance.ln() + 2.0 * scale).collect();
     let correlations = Mat::from_fn(variables, variables, |i, j| {
         dot(&centred[i], &centred[j]) / (rows as f64 * (variances[i] * variances[j]).sqrt())
     });
@@ -91,7 +98,7 @@ pub fn sortability(data: &Dataset, truth: &Dag) -> Result<Sortability, Sortabili
         })
         .collect();
     Ok(Sortability {
-        var_sortability: order_agreement(truth, &variances),
+        var_sortability: order_agreement(truth, &log_variances),
         r2_sortability: order_agreement(truth, &explained),
     })
 }

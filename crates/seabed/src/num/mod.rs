@@ -9,4 +9,5 @@ pub mod parallel;
 pub mod random;
 mod sums;
 
+pub(crate) use sums::NEGLIGIBLE;
 pub use sums::{log_sum_exp, sum_in_order};

@@ -27,6 +27,8 @@ pub enum Purpose {
     Scale = 4,
     /// Resampling of rows, and members of the classes found in resamples.
     Bootstrap = 5,
+    /// Outcomes that a design is judged by, and random choices among designs.
+    Design = 6,
     /// Starting points and sampled graphs of DiBS.
     Dibs = 7,
 }
@@ -51,9 +53,9 @@ impl Seed {
 }
 
 impl Stream {
-    /// The stream of item `index` below this one.
+    /// The stream of item `index` < 2^63 below this one.
     pub fn at(self, index: u64) -> Self {
-        debug_assert!(index < READING);
+        assert!(index < READING, "indices below 2^63 address streams, those above it numbers");
         let [a, b, c, d] = philox(self.counter(index), self.key);
         Self { key: [a, b], nonce: [c, d] }
     }
@@ -318,6 +320,35 @@ mod tests {
         // The numbers of a stream are not the addresses of the streams below it.
         let below = stream().at(0);
         assert_ne!(joined(below.key[0], below.key[1]), stream().draws().bits());
+    }
+
+    const PINNED_BITS: [u64; 5] = [
+        2643300760548112718,
+        10542407988444161137,
+        11827746375510777586,
+        6188223212611296177,
+        14649434148560103149,
+    ];
+    const PINNED_SECONDS: [f64; 4] =
+        [0.2587429074713369, 0.9413818563864632, -1.0525125851365207, -0.3015260598474578];
+
+    /// Numbers that published results rest on: if one changes, every result changes.
+    #[test]
+    fn the_numbers_of_an_address_never_change() {
+        let at = |purpose| Seed::new(7).stream(purpose).at(3).named("X1");
+        let first = |purpose| at(purpose).draws().bits();
+        let purposes =
+            [Purpose::Graph, Purpose::Parameters, Purpose::Noise, Purpose::Scale, Purpose::Bootstrap];
+        assert_eq!(purposes.map(first), PINNED_BITS);
+        let mut pair = [0.0; 2];
+        type Fill = fn(Stream, &mut [f64]);
+        let fills: [Fill; 4] =
+            [Stream::fill_uniform, Stream::fill_normal, Stream::fill_logistic, Stream::fill_gumbel];
+        let second = fills.map(|fill| {
+            fill(at(Purpose::Noise), &mut pair);
+            pair[1]
+        });
+        assert_eq!(second, PINNED_SECONDS);
     }
 
     #[test]

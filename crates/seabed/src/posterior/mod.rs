@@ -6,6 +6,5 @@
 pub mod bootstrap;
 pub mod dibs;
 mod knowledge;
-mod order;
 
 pub use knowledge::{Knowledge, KnowledgeError};

@@ -16,7 +16,7 @@ pub struct Ensemble {
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum EnsembleError {
     /// No draw at all.
-    #[error("an ensemble needs at least one draw")]
+    #[error("an ensemble needs at least one draw with a weight above 0")]
     Empty,
     /// Not one weight a draw.
     #[error("{draws} draws but {weights} weights: every draw has one weight")]
@@ -26,8 +26,8 @@ pub enum EnsembleError {
         /// Number of weights.
         weights: usize,
     },
-    /// A weight that is not a positive number.
-    #[error("draw {draw} has the weight {weight}: weights are positive, finite numbers")]
+    /// A weight that is no weight.
+    #[error("draw {draw} has the weight {weight}: weights are finite numbers, 0 or more")]
     Weight {
         /// The draw, counted from 0.
         draw: usize,
@@ -45,14 +45,14 @@ pub enum EnsembleError {
 }
 
 impl Ensemble {
-    /// An ensemble of weighted draws; weights are brought to sum 1.
+    /// An ensemble of weighted draws; weights are brought to sum 1, and draws whose weight is 0 are left out.
     pub fn new(draws: Vec<Scm>, weights: Vec<f64>) -> Result<Self, EnsembleError> {
         if draws.len() != weights.len() {
             return Err(EnsembleError::Counts { draws: draws.len(), weights: weights.len() });
         }
         let Some(first) = draws.first() else { return Err(EnsembleError::Empty) };
-        let positive = |weight: f64| weight > 0.0 && weight.is_finite();
-        if let Some(draw) = weights.iter().position(|&weight| !positive(weight)) {
+        let counts = |weight: f64| weight >= 0.0 && weight.is_finite();
+        if let Some(draw) = weights.iter().position(|&weight| !counts(weight)) {
             return Err(EnsembleError::Weight { draw, weight: weights[draw] });
         }
         if let Some(draw) = draws.iter().position(|scm| scm.names() != first.names()) {
@@ -63,12 +63,14 @@ impl Ensemble {
         let relative: Vec<f64> = weights.iter().map(|weight| weight / largest).collect();
         let total = sum_in_order(&relative);
         // Weights that are already normalised stay as they are, so that a file read back is the file written.
-        let weights = if (sum_in_order(&weights) - 1.0).abs() < 1e-14 {
+        let weights = if (sum_in_order(&weights) - 1.0).abs() < 1e-12 {
             weights
         } else {
             relative.iter().map(|weight| weight / total).collect()
         };
-        Ok(Self { draws, weights })
+        let (draws, weights): (Vec<Scm>, Vec<f64>) =
+            draws.into_iter().zip(weights).filter(|(_, weight)| *weight > 0.0).unzip();
+        if draws.is_empty() { Err(EnsembleError::Empty) } else { Ok(Self { draws, weights }) }
     }
 
     /// An ensemble in which every draw counts the same.
@@ -92,12 +94,16 @@ impl Ensemble {
         &self.weights
     }
 
-    /// The mean of a function of the draws.
-    pub fn mean(&self, f: impl Fn(&Scm) -> f64) -> f64 {
-        self.draws.iter().zip(&self.weights).map(|(draw, weight)| weight * f(draw)).sum()
+    /// The weighted mean of one value a draw; exactly the value where all are equal.
+    pub fn mean(&self, values: &[f64]) -> f64 {
+        let first = values.first().copied().unwrap_or(0.0);
+        let weighted: Vec<f64> =
+            values.iter().zip(&self.weights).map(|(x, weight)| weight * (x - first)).collect();
+        first + sum_in_order(&weighted) / sum_in_order(&self.weights)
     }
 
-    /// `[i][j]` = probability of the edge `i -> j`: exactly 0 where no draw has it, exactly 1 where all have it.
+    /// `[i][j]` = probability of the edge `i -> j`, to 12 decimals: exactly 0 where no draw has it, exactly 1 where all
+    /// have it.
     pub fn edge_probabilities(&self) -> Vec<Vec<f64>> {
         let nodes = self.names().len();
         let mut sums = vec![vec![0.0; nodes]; nodes];
@@ -109,10 +115,20 @@ impl Ensemble {
             }
         }
         let all = self.draws.len();
-        let probability = |from: Node, to: Node| {
-            if counts[from][to] == all { 1.0 } else { f64::min(sums[from][to], 1.0) }
+        // Equal sums of weights must be equal numbers, in whatever order they were added: rankings and bins see ties.
+        let rounded = |p: f64| (p * 1e12).round() / 1e12;
+        let probability = |from: Node, to: Node| match counts[from][to] {
+            0 => 0.0,
+            count if count == all => 1.0,
+            _ => rounded(sums[from][to]).clamp(1e-12, 1.0 - 1e-12),
         };
         (0..nodes).map(|from| (0..nodes).map(|to| probability(from, to)).collect()).collect()
+    }
+
+    /// Entropy of the edge probabilities, summed over all ordered pairs, in nats: 0 when every edge is decided.
+    pub fn edge_entropy(&self) -> f64 {
+        let term = |p: f64| if p > 0.0 { -p * p.ln() } else { 0.0 };
+        self.edge_probabilities().iter().flatten().map(|&p| term(p) + term(1.0 - p)).sum()
     }
 
     /// ln Σ_k weight_k exp(values\[k\]): the log of a mean over the draws.

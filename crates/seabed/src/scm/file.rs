@@ -10,7 +10,7 @@ use crate::data::Names;
 #[derive(Debug, thiserror::Error)]
 pub enum ScmFileError {
     /// The file cannot be read.
-    #[error("{file}: {reason}")]
+    #[error("{file}: {}", if reason.kind() == std::io::ErrorKind::NotFound { "there is no such file".into() } else { reason.to_string() })]
     Read {
         /// The file.
         file: String,

@@ -4,9 +4,7 @@
 //! graph belong to the [model](super::Scm).
 
 use multiversion::multiversion;
-
-/// Samples that are worked on at a time: a block of every hidden unit stays in the first-level cache.
-pub(super) const BLOCK: usize = 128;
+use smallvec::SmallVec;
 
 /// The mean of a variable given its parents.
 #[derive(Clone, PartialEq, Debug)]
@@ -57,8 +55,8 @@ impl Mechanism {
         lists.into_iter().flatten().copied().chain([last])
     }
 
-    /// The means of `out.len()` samples, at most [`BLOCK`]; `parents[k]` holds the k-th parent's values.
-    pub(super) fn mean_of_block(&self, parents: &[&[f64]], out: &mut [f64]) {
+    /// The means of `out.len()` samples; `parents[k]` holds the k-th parent's values.
+    pub(super) fn means(&self, parents: &[&[f64]], out: &mut [f64]) {
         match self {
             Self::Linear(linear) => {
                 out.fill(linear.intercept);
@@ -66,18 +64,23 @@ impl Mechanism {
                     add_scaled(out, x, w);
                 }
             }
+            // Without parents the network is a constant.
+            Self::Mlp(mlp) if parents.is_empty() => out.fill(lanes(mlp, 0, |_| &[0.0; LANES])[0]),
+            Self::Mlp(mlp) => network(mlp, parents, out),
+        }
+    }
+
+    /// The same mechanism with its parents in another order: the k-th parent becomes the one that was `from[k]`.
+    pub(super) fn with_parents(&self, from: &[usize]) -> Self {
+        match self {
+            Self::Linear(linear) => {
+                let weights = from.iter().map(|&k| linear.weights[k]).collect();
+                Self::Linear(Linear { weights, intercept: linear.intercept })
+            }
             Self::Mlp(mlp) => {
-                out.fill(mlp.b2);
-                let hidden = mlp.b1.len();
-                let mut unit = [0.0; BLOCK];
-                for h in 0..hidden {
-                    let unit = &mut unit[..out.len()];
-                    unit.fill(mlp.b1[h]);
-                    for (k, x) in parents.iter().enumerate() {
-                        add_scaled(unit, x, mlp.w1[k * hidden + h]);
-                    }
-                    add_rectified(out, unit, mlp.w2[h]);
-                }
+                let row = |k: usize| &mlp.w1[k * mlp.b1.len()..(k + 1) * mlp.b1.len()];
+                let w1 = from.iter().flat_map(|&k| row(k)).copied().collect();
+                Self::Mlp(Mlp { w1, ..mlp.clone() })
             }
         }
     }
@@ -117,10 +120,51 @@ fn add_scaled(out: &mut [f64], x: &[f64], weight: f64) {
     }
 }
 
-/// out += weight * max(0, x).
+/// Samples that go through the network side by side: a few vectors of the widest kind.
+const LANES: usize = 16;
+
+/// The network for all samples; hidden units never leave the registers.
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
-fn add_rectified(out: &mut [f64], x: &[f64], weight: f64) {
-    for (y, &x) in out.iter_mut().zip(x) {
-        *y += weight * if x > 0.0 { x } else { 0.0 };
+fn network(mlp: &Mlp, parents: &[&[f64]], out: &mut [f64]) {
+    let samples = out.len();
+    if samples < LANES {
+        let padded: SmallVec<[[f64; LANES]; 8]> = parents
+            .iter()
+            .map(|x| {
+                let mut lanes = [0.0; LANES];
+                lanes[..samples].copy_from_slice(&x[..samples]);
+                lanes
+            })
+            .collect();
+        let means = lanes(mlp, parents.len(), |k| &padded[k]);
+        out.copy_from_slice(&means[..samples]);
+        return;
     }
+    // The last samples are done together with some before them, which come out the same again.
+    let starts = (0..samples / LANES).map(|k| k * LANES).chain([samples - LANES]);
+    for start in starts {
+        let part = |k: usize| parents[k][start..start + LANES].first_chunk().expect("as many as lanes");
+        let means = lanes(mlp, parents.len(), part);
+        out[start..start + LANES].copy_from_slice(&means);
+    }
+}
+
+#[inline(always)]
+fn lanes<'a>(mlp: &Mlp, parents: usize, parent: impl Fn(usize) -> &'a [f64; LANES]) -> [f64; LANES] {
+    let hidden = mlp.b1.len();
+    let mut means = [mlp.b2; LANES];
+    for h in 0..hidden {
+        let mut unit = [mlp.b1[h]; LANES];
+        for k in 0..parents {
+            let (x, weight) = (parent(k), mlp.w1[k * hidden + h]);
+            for lane in 0..LANES {
+                unit[lane] += weight * x[lane];
+            }
+        }
+        for lane in 0..LANES {
+            let active = if unit[lane] > 0.0 { unit[lane] } else { 0.0 };
+            means[lane] += mlp.w2[h] * active;
+        }
+    }
+    means
 }

@@ -3,6 +3,7 @@
 //! An [`Ensemble`] is all that design and evaluation see of a posterior. Tables of values are column-major:
 //! `columns[j][row]` is variable j. docs/math.md gives the formulas and their names here.
 
+mod by_name;
 mod ensemble;
 mod file;
 mod intervention;
@@ -11,6 +12,7 @@ mod mechanism;
 mod model;
 mod npz;
 
+pub(crate) use by_name::ByName;
 pub use ensemble::{Ensemble, EnsembleError};
 pub use file::ScmFileError;
 pub use intervention::{Intervention, InterventionError};

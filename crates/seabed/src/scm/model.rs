@@ -2,7 +2,6 @@
 
 use smallvec::SmallVec;
 
-use super::mechanism::BLOCK;
 use super::{Intervention, Mechanism};
 use crate::data::{Dataset, Names};
 use crate::graph::{Dag, Node, NodeSet};
@@ -24,6 +23,9 @@ pub struct Scm {
 /// Parts that make no model.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ScmError {
+    /// Nothing to model.
+    #[error("a model needs at least one variable")]
+    NoVariables,
     /// The parts speak of different numbers of variables.
     #[error(
         "{names} names, {nodes} nodes, {mechanisms} mechanisms and {noises} noise levels: they must be equally many"
@@ -66,6 +68,9 @@ pub enum ScmError {
     },
 }
 
+/// Samples whose means are kept at a time while a density is summed up.
+const BLOCK: usize = 128;
+
 /// The values of a node's parents, in order; most nodes have few.
 type ParentValues<'a> = SmallVec<[&'a [f64]; 8]>;
 
@@ -81,6 +86,9 @@ impl Scm {
         if counts.0 != counts.1 || counts.0 != counts.2 || counts.0 != counts.3 {
             let (names, nodes, mechanisms, noises) = counts;
             return Err(ScmError::Counts { names, nodes, mechanisms, noises });
+        }
+        if names.is_empty() {
+            return Err(ScmError::NoVariables);
         }
         for (node, name) in names.iter().enumerate() {
             let parents = dag.parents(node).len();
@@ -146,10 +154,13 @@ impl Scm {
     /// The means of a variable given its parents, for every sample; `columns` is [variables][samples], of which
     /// only the parents' columns are read.
     pub fn means<C: AsRef<[f64]>>(&self, node: Node, columns: &[C], out: &mut [f64]) {
-        let parents = self.parent_values(node, columns);
-        for (start, block) in blocks(out) {
-            self.mechanisms[node].mean_of_block(&from(&parents, start, block.len()), block);
-        }
+        self.means_of(node, self.parents[node].iter().map(|&parent| columns[parent].as_ref()), out);
+    }
+
+    /// The means of a variable given the values of its parents, in ascending order of the parents.
+    pub fn means_of<'a>(&self, node: Node, parents: impl Iterator<Item = &'a [f64]>, out: &mut [f64]) {
+        let parents: ParentValues = parents.collect();
+        self.mechanisms[node].means(&parents, out);
     }
 
     /// Adds log p(x_node | parents) of every sample to `out`.
@@ -161,7 +172,7 @@ impl Scm {
         let mut means = [0.0; BLOCK];
         for (start, block) in blocks(out) {
             let means = &mut means[..block.len()];
-            self.mechanisms[node].mean_of_block(&from(&parents, start, block.len()), means);
+            self.mechanisms[node].means(&from(&parents, start, block.len()), means);
             for ((sum, x), mean) in block.iter_mut().zip(&values[start..]).zip(means) {
                 let z = (x - *mean) / sd;
                 *sum += constant - 0.5 * z * z;
@@ -207,6 +218,26 @@ impl Scm {
         let mechanisms = nodes.clone().map(mechanism).collect();
         let noise_sd = nodes.map(|node| self.noise_sd[node] / scales[node]).collect();
         Self::new(self.names.clone(), self.dag.clone(), mechanisms, noise_sd)
+    }
+
+    /// The same model with its variables in another order: variable k of the result is the one that was `from[k]`.
+    #[must_use]
+    pub fn reordered(&self, names: &Names, from: &[Node]) -> Self {
+        let mut to = vec![0; from.len()];
+        for (k, &node) in from.iter().enumerate() {
+            to[node] = k;
+        }
+        let dag = self.dag.relabelled(&to);
+        let mechanism = |node: Node| {
+            let before = &self.parents[from[node]];
+            let place =
+                |parent: Node| before.iter().position(|&p| p == from[parent]).expect("the same parents");
+            let order: Vec<usize> = dag.parents(node).iter().map(place).collect();
+            self.mechanisms[from[node]].with_parents(&order)
+        };
+        let mechanisms = (0..from.len()).map(mechanism).collect();
+        let noise_sd = from.iter().map(|&node| self.noise_sd[node]).collect();
+        Self::new(names.clone(), dag, mechanisms, noise_sd).expect("a model stays one in another order")
     }
 
     fn parent_values<'a, C: AsRef<[f64]>>(&self, node: Node, columns: &'a [C]) -> ParentValues<'a> {

@@ -14,8 +14,7 @@ use crate::graph::{Dag, Node, NodeSet};
 use crate::num::parallel::ordered_map_indices;
 use crate::num::random::{Purpose, Seed, Stream};
 use crate::posterior::Knowledge;
-use crate::posterior::order::Order;
-use crate::scm::{Ensemble, Linear, Mechanism, Scm};
+use crate::scm::{ByName, Ensemble, Linear, Mechanism, Scm};
 
 pub use gies::{GiesOptions, GiesResult, Step};
 pub use moments::Moments;
@@ -86,10 +85,11 @@ impl Bootstrap {
         done: &(dyn Fn() + Sync),
     ) -> Result<BootstrapFit, BootstrapError> {
         self.check(data)?;
-        let by_name = Order::by_name(data);
-        let (sorted, knowledge) = (by_name.sorted(data), knowledge.relabelled(&by_name.place));
+        let by_name = ByName::new(data.names());
+        let sorted = data.reordered(&by_name.names).expect("the same names in another order");
+        let knowledge = knowledge.relabelled(&by_name.to);
         let search = GiesOptions {
-            start: self.search.start.as_ref().map(|start| start.relabelled(&by_name.place)),
+            start: self.search.start.as_ref().map(|start| start.relabelled(&by_name.to)),
             ..self.search.clone()
         };
         let stream = seed.stream(Purpose::Bootstrap);
@@ -114,7 +114,10 @@ impl Bootstrap {
                 None => dags.push((dag, 1)),
             }
         }
-        let models = dags.iter().map(|(dag, _)| restored(&by_name, dag, &all, data)).collect();
+        let models = dags
+            .iter()
+            .map(|(dag, _)| model(dag, &all, &sorted).reordered(data.names(), &by_name.to))
+            .collect();
         let weights = dags.iter().map(|&(_, count)| count as f64 / self.draws as f64).collect();
         Ok(BootstrapFit {
             ensemble: Ensemble::new(models, weights).expect("every draw is a model with a positive weight"),
@@ -186,23 +189,4 @@ fn fitted(node: Node, parents: &NodeSet, moments: &Moments) -> (Linear, f64) {
     let least = 1e-9 * regression.intercept.abs().max(1e-3);
     let linear = Linear { weights: regression.weights, intercept: regression.intercept };
     (linear, sd.max(least))
-}
-
-/// The model on a DAG of sorted variables, with the variables in the order of the data.
-fn restored(by_name: &Order, dag: &Dag, moments: &Moments, data: &Dataset) -> Scm {
-    let back = by_name.back();
-    let restored = dag.relabelled(&back);
-    let (mechanisms, noise_sd) = (0..dag.len())
-        .map(|node| {
-            let sorted = by_name.place[node];
-            let (linear, sd) = fitted(sorted, dag.parents(sorted), moments);
-            // Weights follow the parents in ascending order, which is another one among the data's columns.
-            let mut by_parent: Vec<(Node, f64)> =
-                dag.parents(sorted).iter().map(|parent| back[parent]).zip(linear.weights).collect();
-            by_parent.sort_by_key(|&(parent, _)| parent);
-            let weights = by_parent.into_iter().map(|(_, weight)| weight).collect();
-            (Mechanism::Linear(Linear { weights, intercept: linear.intercept }), sd)
-        })
-        .unzip();
-    Scm::new(data.names().clone(), restored, mechanisms, noise_sd).expect("fitted parameters are finite")
 }

@@ -27,8 +27,7 @@ mod slow_twins;
 use crate::data::Dataset;
 use crate::num::random::Seed;
 use crate::posterior::Knowledge;
-use crate::posterior::order::Order;
-use crate::scm::Ensemble;
+use crate::scm::{ByName, Ensemble};
 
 use prepare::Units;
 
@@ -113,8 +112,9 @@ impl Dibs {
         watch: &mut dyn FnMut(&State) -> bool,
     ) -> Result<DibsFit, DibsError> {
         self.check(data)?;
-        let order = Order::by_name(data);
-        let (sorted, knowledge) = (order.sorted(data), knowledge.relabelled(&order.place));
+        let by_name = ByName::new(data.names());
+        let sorted = data.reordered(&by_name.names).expect("the same names in another order");
+        let knowledge = knowledge.relabelled(&by_name.to);
         let units = match &origin {
             Origin::Nothing(_) => Units::of(self, &sorted),
             Origin::Interrupted(state) | Origin::Earlier(state) => {
@@ -125,11 +125,12 @@ impl Dibs {
         };
         let (problem, log_variances) = prepare::problem(self, &sorted, &knowledge, &units);
         let mut state = match origin {
-            Origin::Nothing(seed) => {
-                State::start(self, sorted.names().to_vec(), units, &problem, &log_variances, seed)
+            Origin::Nothing(seed) => State::start(self, &sorted, units, &problem, &log_variances, seed),
+            Origin::Interrupted(state) if state.mark != State::mark_of(&sorted) => {
+                return Err(DibsError::OtherState { what: "other data" });
             }
             Origin::Interrupted(state) => state,
-            Origin::Earlier(state) => state.warmed(self),
+            Origin::Earlier(state) => state.warmed(self, &sorted),
         };
         let mut end = End::Steps;
         while state.left > 0 {
@@ -150,7 +151,7 @@ impl Dibs {
         if !state.is_finite() {
             return Err(DibsError::NotFinite { step: state.step });
         }
-        let models = result::models(&state, &problem, data, &order);
+        let models = result::models(&state, &problem, &sorted, data.names(), &by_name);
         Ok(DibsFit {
             ensemble: models.ensemble,
             repaired: models.repaired,

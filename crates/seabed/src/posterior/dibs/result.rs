@@ -5,12 +5,11 @@ use super::latent::scores;
 use super::parameters::Layout;
 use super::settings::Weighting;
 use super::state::State;
-use crate::data::Dataset;
+use crate::data::{Dataset, Names};
 use crate::graph::{Dag, Node, NodeSet};
 use crate::num::log_sum_exp;
 use crate::num::random::{Draws, Purpose};
-use crate::posterior::order::Order;
-use crate::scm::{Ensemble, Linear, Mechanism, Mlp, Scm};
+use crate::scm::{ByName, Ensemble, Linear, Mechanism, Mlp, Scm};
 
 /// The models of all particles.
 pub(super) struct Models {
@@ -24,11 +23,22 @@ pub(super) struct Models {
 /// A weight below this is left out: the ensemble would not notice it.
 const LEAST_WEIGHT: f64 = 1e-12;
 
-pub(super) fn models(state: &State, problem: &Problem, data: &Dataset, order: &Order) -> Models {
+/// The models of sorted data, with the variables in the order of `names`.
+pub(super) fn models(
+    state: &State,
+    problem: &Problem,
+    sorted: &Dataset,
+    names: &Names,
+    by_name: &ByName,
+) -> Models {
     let nodes = state.names.len();
     let mut repaired = 0;
     let mut log_joints = Vec::new();
     let mut drawn: Vec<(Dag, Scm)> = Vec::new();
+    // Units inside are x' = (x - mean)/scale, so x = (x' - (-mean/scale)) / (1/scale).
+    let units = state.units.means.iter().zip(&state.units.scales);
+    let (means, scales): (Vec<f64>, Vec<f64>) =
+        units.map(|(mean, scale)| (-mean / scale, 1.0 / scale)).unzip();
     for (k, particle) in state.particles.iter().enumerate() {
         let scores = scores(&particle.z, nodes);
         let (dag, removed) = acyclic(problem.edges.limit(&scores), &problem.edges.always, &scores);
@@ -41,13 +51,9 @@ pub(super) fn models(state: &State, problem: &Problem, data: &Dataset, order: &O
         let of_graph = state.settings.prior.add_gradient(&edges, nodes, &mut vec![0.0; nodes * nodes]);
         log_joints.push(problem.log_joint(&parents, &particle.theta) + of_graph);
         let mut draws = state.seed.stream(Purpose::Dibs).at(2).at(state.step).at(k as u64).draws();
-        let scm = model(problem, &dag, &particle.theta, data, order, &mut draws);
-        // Units inside are x' = (x - mean)/scale, so x = (x' - (-mean/scale)) / (1/scale).
-        let units =
-            |node: Node| (state.units.means[order.place[node]], state.units.scales[order.place[node]]);
-        let (means, scales): (Vec<f64>, Vec<f64>) =
-            (0..nodes).map(units).map(|(mean, scale)| (-mean / scale, 1.0 / scale)).unzip();
-        drawn.push((dag, scm.rescaled(&means, &scales).expect("finite parameters in finite units")));
+        let scm = model(problem, &dag, &particle.theta, sorted, &mut draws);
+        let scm = scm.rescaled(&means, &scales).expect("finite parameters in finite units");
+        drawn.push((dag, scm.reordered(names, &by_name.to)));
     }
     let weights = weights(state, problem, &drawn, &log_joints);
     let (kept, weights): (Vec<Scm>, Vec<f64>) = drawn
@@ -122,48 +128,30 @@ fn reachable(parents: &[NodeSet]) -> Vec<NodeSet> {
     reach
 }
 
-/// The model of a graph over sorted variables, in the units inside, with the variables in the order of the data.
-fn model(
-    problem: &Problem,
-    dag: &Dag,
-    theta: &[f64],
-    data: &Dataset,
-    order: &Order,
-    draws: &mut Draws,
-) -> Scm {
-    let back = order.back();
-    let nodes = dag.len();
-    let mut parts: Vec<Option<(Mechanism, f64)>> = vec![None; nodes];
-    // In the order of the names, because draws are taken one after the other.
-    for sorted in 0..nodes {
-        let mut parents: Vec<Node> = dag.parents(sorted).iter().collect();
-        let (mechanism, variance) = match &problem.terms {
-            Terms::Marginal(bge) => {
-                let (linear, variance) = bge.draw(sorted, dag.parents(sorted), draws);
-                let mut weights: Vec<(Node, f64)> =
-                    parents.iter().map(|&parent| back[parent]).zip(linear.weights).collect();
-                weights.sort_by_key(|&(parent, _)| parent);
-                let weights = weights.into_iter().map(|(_, weight)| weight).collect();
-                (Mechanism::Linear(Linear { weights, intercept: linear.intercept }), variance)
-            }
-            Terms::Parameters { layout, .. } => {
-                // Weights follow the parents in the order of the data's columns.
-                parents.sort_by_key(|&parent| back[parent]);
-                mechanism(layout, &theta[sorted * layout.len()..(sorted + 1) * layout.len()], &parents)
-            }
-        };
-        parts[back[sorted]] = Some((mechanism, variance.sqrt()));
-    }
-    let (mechanisms, noise_sd) =
-        parts.into_iter().map(|part| part.expect("every variable was filled")).unzip();
-    Scm::new(data.names().clone(), dag.relabelled(&back), mechanisms, noise_sd)
-        .expect("parameters stayed finite")
+/// The model of a graph, in the units inside.
+fn model(problem: &Problem, dag: &Dag, theta: &[f64], sorted: &Dataset, draws: &mut Draws) -> Scm {
+    let (mechanisms, noise_sd) = (0..dag.len())
+        .map(|node| {
+            let (mechanism, variance) = match &problem.terms {
+                Terms::Marginal(bge) => {
+                    let (linear, variance) = bge.draw(node, dag.parents(node), draws);
+                    (Mechanism::Linear(linear), variance)
+                }
+                Terms::Parameters { layout, .. } => {
+                    let own = &theta[node * layout.len()..(node + 1) * layout.len()];
+                    mechanism(layout, own, dag.parents(node))
+                }
+            };
+            (mechanism, variance.sqrt())
+        })
+        .unzip();
+    Scm::new(sorted.names().clone(), dag.clone(), mechanisms, noise_sd).expect("parameters stayed finite")
 }
 
-fn mechanism(layout: &Layout, theta: &[f64], parents: &[Node]) -> (Mechanism, f64) {
+fn mechanism(layout: &Layout, theta: &[f64], parents: &NodeSet) -> (Mechanism, f64) {
     let weights = parents
         .iter()
-        .flat_map(|&parent| (0..layout.units).map(move |unit| theta[layout.weight(parent, unit)]))
+        .flat_map(|parent| (0..layout.units).map(move |unit| theta[layout.weight(parent, unit)]))
         .collect();
     let b2 = theta[layout.b2()];
     let mechanism = if layout.nonlinear {

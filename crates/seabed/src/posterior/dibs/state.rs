@@ -8,6 +8,7 @@ use super::latent::{by_latent, scores};
 use super::prepare::Units;
 use super::settings::{Dibs, DibsError};
 use super::svgd::{Gradient, Kernel, Particle, directions};
+use crate::data::Dataset;
 use crate::graph::Dag;
 use crate::num::parallel::ordered_map_indices;
 use crate::num::random::{Purpose, Seed, Stream};
@@ -21,6 +22,8 @@ pub struct State {
     pub(super) seed: Seed,
     /// The variables, sorted.
     pub(super) names: Vec<String>,
+    /// Of the data.
+    pub(super) mark: u64,
     pub(super) units: Units,
     pub(super) particles: Vec<Particle>,
     /// Steps ever taken, earlier rounds included: the address of the noise.
@@ -70,13 +73,13 @@ impl State {
     /// Particles at random places: latent vectors and parameters from their priors.
     pub(super) fn start(
         settings: &Dibs,
-        names: Vec<String>,
+        data: &Dataset,
         units: Units,
         problem: &Problem,
         log_variances: &[f64],
         seed: Seed,
     ) -> Self {
-        let nodes = names.len();
+        let nodes = data.variables();
         let particle = |k: usize| {
             let stream = seed.stream(Purpose::Dibs).at(0).at(k as u64);
             let mut z = vec![0.0; 2 * nodes * nodes];
@@ -104,7 +107,8 @@ impl State {
         Self {
             settings: settings.clone(),
             seed,
-            names,
+            names: data.names().to_vec(),
+            mark: Self::mark_of(data),
             units,
             particles: (0..settings.particles).map(particle).collect(),
             step: 0,
@@ -120,7 +124,8 @@ impl State {
     ///
     /// The annealing goes back half of its way, not to the beginning: edges can change again, but what was known
     /// about them is not forgotten. It ends where it ended before.
-    pub(super) fn warmed(mut self, settings: &Dibs) -> Self {
+    pub(super) fn warmed(mut self, settings: &Dibs, data: &Dataset) -> Self {
+        self.mark = Self::mark_of(data);
         self.settings = settings.clone();
         self.left = settings.steps as u64;
         let end = self.clock;
@@ -128,6 +133,15 @@ impl State {
         self.rate = (end - self.clock) / settings.steps as f64;
         self.history.clear();
         self
+    }
+
+    /// A number that hardly any other data have: who was set, and all values.
+    pub(super) fn mark_of(data: &Dataset) -> u64 {
+        let targets = (0..data.rows()).flat_map(|row| data.targets(row).iter().chain([usize::MAX]));
+        let values = data.columns().iter().flatten().map(|x| x.to_bits());
+        // FNV-1a, a word at a time.
+        let mixed = |mark: u64, word: u64| (mark ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
+        targets.map(|target| target as u64).chain(values).fold(0xcbf2_9ce4_8422_2325, mixed)
     }
 
     /// The inverse temperature of the edges.
@@ -138,6 +152,11 @@ impl State {
     /// Steps still to be taken, if the fit does not stop by itself.
     pub fn steps_left(&self) -> u64 {
         self.left
+    }
+
+    /// Steps ever taken, earlier rounds included.
+    pub fn steps_taken(&self) -> u64 {
+        self.step
     }
 
     /// One step of all particles.
@@ -249,7 +268,7 @@ impl State {
 
 impl State {
     /// Can a fit of these data with these settings go on from here?
-    pub(super) fn fits(&self, settings: &Dibs, data: &crate::data::Dataset) -> Result<(), DibsError> {
+    pub(super) fn fits(&self, settings: &Dibs, data: &Dataset) -> Result<(), DibsError> {
         let nodes = data.variables();
         let other = |what| Err(DibsError::OtherState { what });
         if self.names[..] != data.names()[..]

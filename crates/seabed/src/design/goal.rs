@@ -1,0 +1,114 @@
+//! What is to be learned: everything about the model, or the answer to a question about it.
+//!
+//! A question divides the draws into groups with the same answer; information about it is the mutual information
+//! between the outcome and the group.
+
+use crate::graph::Node;
+use crate::scm::{Ensemble, Intervention};
+
+/// What the experiments are for.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum Goal {
+    /// The whole model.
+    #[default]
+    Everything,
+    /// Is there an edge `from -> to`?
+    Edge {
+        /// The cause.
+        from: Node,
+        /// The effect.
+        to: Node,
+    },
+    /// Which variables descend from `of`?
+    Descendants {
+        /// The variable.
+        of: Node,
+    },
+    /// By how much does the mean of `on` change when `of` is set to 1 instead of 0? Effects are divided into exactly
+    /// none and [`EFFECT_GROUPS`] groups of about equal weight.
+    Effect {
+        /// The cause.
+        of: Node,
+        /// The effect.
+        on: Node,
+    },
+}
+
+/// Groups that the effects other than none are divided into.
+pub const EFFECT_GROUPS: usize = 8;
+
+/// Outcomes that a mean is taken over; the two interventions have the same noise, so linear effects are exact.
+const EFFECT_SAMPLES: usize = 500;
+
+impl Goal {
+    /// The same question about variables in another order: variable k becomes `to[k]`.
+    pub(super) fn relabelled(&self, to: &[Node]) -> Self {
+        match *self {
+            Self::Everything => Self::Everything,
+            Self::Edge { from, to: head } => Self::Edge { from: to[from], to: to[head] },
+            Self::Descendants { of } => Self::Descendants { of: to[of] },
+            Self::Effect { of, on } => Self::Effect { of: to[of], on: to[on] },
+        }
+    }
+
+    /// The answer of every draw, as a group number from 0 on.
+    pub fn groups(&self, ensemble: &Ensemble, stream: crate::num::random::Stream) -> Vec<usize> {
+        let draws = ensemble.draws();
+        match *self {
+            Self::Everything => (0..draws.len()).collect(),
+            Self::Edge { from, to } => numbered(draws.iter().map(|draw| draw.dag().has_edge(from, to))),
+            Self::Descendants { of } => numbered(draws.iter().map(|draw| draw.dag().descendants(of))),
+            Self::Effect { of, on } => {
+                let mean = |draw: &crate::scm::Scm, value: f64| {
+                    let setting = Intervention::new([(of, value)]).expect("one target with a finite value");
+                    let column = &draw.sample(EFFECT_SAMPLES, &setting, stream)[on];
+                    column.iter().sum::<f64>() / EFFECT_SAMPLES as f64
+                };
+                let effects: Vec<Option<f64>> = draws
+                    .iter()
+                    .map(|draw| {
+                        let connected = draw.dag().descendants(of).contains(on);
+                        connected.then(|| mean(draw, 1.0) - mean(draw, 0.0))
+                    })
+                    .collect();
+                grouped_effects(&effects, ensemble.weights())
+            }
+        }
+    }
+}
+
+/// Equal answers get equal numbers, in the order of their first appearance.
+fn numbered<T: PartialEq>(answers: impl Iterator<Item = T>) -> Vec<usize> {
+    let mut known: Vec<T> = Vec::new();
+    answers
+        .map(|answer| match known.iter().position(|k| *k == answer) {
+            Some(number) => number,
+            None => {
+                known.push(answer);
+                known.len() - 1
+            }
+        })
+        .collect()
+}
+
+/// No effect is a group of its own; the others are cut by size into groups of about equal weight.
+fn grouped_effects(effects: &[Option<f64>], weights: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..effects.len()).filter(|&l| effects[l].is_some()).collect();
+    order.sort_by(|&a, &b| effects[a].unwrap_or(0.0).total_cmp(&effects[b].unwrap_or(0.0)));
+    let total: f64 = order.iter().map(|&l| weights[l]).sum();
+    let mut answer = vec![0; effects.len()];
+    let mut before = 0.0;
+    let mut last: Option<(f64, usize)> = None;
+    for &l in &order {
+        let effect = effects[l].unwrap_or(0.0);
+        let group = 1 + (((before / total) * EFFECT_GROUPS as f64) as usize).min(EFFECT_GROUPS - 1);
+        // Equal effects are one answer.
+        answer[l] = match last {
+            Some((same, group)) if same == effect => group,
+            _ => group,
+        };
+        last = Some((effect, answer[l]));
+        before += weights[l];
+    }
+    numbered(answer.into_iter())
+}

@@ -1,0 +1,75 @@
+//! Where to set a target: which values are tried, one target at a time.
+
+use super::constraints::Levels;
+use super::gp::GaussianProcess;
+use crate::num::random::Draws;
+
+/// How values are chosen.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Values {
+    /// This value, or the nearest that is allowed.
+    Fixed(f64),
+    /// Draws around what is observed: N(mean, (1.5 sd)²).
+    Sample,
+    /// These values; evenly spread ones if there are none.
+    Grid(Vec<f64>),
+    /// Bayesian optimisation: a few spread values, then where mean + κ sd of a Gaussian process is largest.
+    GpUcb {
+        /// κ.
+        kappa: f64,
+    },
+}
+
+/// Values that are tried before the Gaussian process speaks.
+const FIRST: usize = 3;
+
+/// Points at which the upper bound is compared.
+const POINTS: usize = 401;
+
+impl Values {
+    /// Bayesian optimisation with κ = 2.5.
+    pub fn gp_ucb() -> Self {
+        Self::GpUcb { kappa: 2.5 }
+    }
+
+    /// Values to try first, at most `evaluations`. `marginal` is mean and standard deviation when only observed.
+    pub(super) fn first(
+        &self,
+        levels: &Levels,
+        marginal: (f64, f64),
+        evaluations: usize,
+        draws: &mut Draws,
+    ) -> Vec<f64> {
+        let mut values = match self {
+            Self::Fixed(value) => vec![levels.nearest(*value)],
+            Self::Sample => (0..evaluations)
+                .map(|_| levels.nearest(marginal.0 + 1.5 * marginal.1 * draws.normal()))
+                .collect(),
+            Self::Grid(values) if values.is_empty() => levels.spread(evaluations),
+            Self::Grid(values) => values.iter().map(|value| levels.nearest(*value)).collect(),
+            Self::GpUcb { .. } => levels.spread(evaluations.min(FIRST)),
+        };
+        values.dedup();
+        values
+    }
+
+    /// The value to try next, given those tried; none if no more are wanted.
+    pub(super) fn next(&self, levels: &Levels, tried: &[(f64, f64)], evaluations: usize) -> Option<f64> {
+        let Self::GpUcb { kappa } = self else { return None };
+        let candidates: Vec<f64> =
+            levels.spread(POINTS).into_iter().filter(|x| tried.iter().all(|(known, _)| known != x)).collect();
+        let (Some(low), Some(high)) = (candidates.first(), candidates.last()) else { return None };
+        if tried.len() >= evaluations {
+            return None;
+        }
+        let width = (high - low).max(f64::MIN_POSITIVE);
+        let (x, y): (Vec<f64>, Vec<f64>) = tried.iter().copied().unzip();
+        // Shorter lengths than these know nothing between the points, longer ones are straight lines.
+        let process = GaussianProcess::fitted(&x, &y, width / 10.0, 2.0 * width)?;
+        let bound = |x: f64| {
+            let (mean, sd) = process.predict(x);
+            mean + kappa * sd
+        };
+        candidates.into_iter().map(|x| (x, bound(x))).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(x, _)| x)
+    }
+}
