@@ -19,7 +19,7 @@ use serde_json::Value;
 fn main() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/golden/dibs/quality");
     let Ok(entries) = std::fs::read_dir(&folder) else {
-        println!("skipped: no {} beside the clone", "shared/golden/dibs/quality");
+        println!("skipped: no shared/golden/dibs/quality beside the clone");
         return;
     };
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("readable").path()).collect();

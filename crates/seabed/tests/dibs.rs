@@ -1,7 +1,7 @@
 //! DiBS as a whole: the same bytes whatever the threads and the columns' order, knowledge, resuming, units, exactness.
 
 use seabed::data::{Dataset, Names};
-use seabed::graph::{Dag, NodeSet};
+use seabed::graph::NodeSet;
 use seabed::num::random::{Purpose, Seed};
 use seabed::posterior::Knowledge;
 use seabed::posterior::dibs::{Dibs, DibsError, End, Estimator, Family, GraphPrior, Noise, State, Weighting};
@@ -183,23 +183,6 @@ fn impossible_settings_are_refused() {
     let raw = Dibs { standardise: false, noise: Noise::Known(0.1), ..quick(Family::Nonlinear { hidden: 5 }) };
     let error = raw.fit(&huge, &Knowledge::none(5), Seed::new(1), &mut |_| true).unwrap_err();
     assert!(matches!(error, DibsError::NotFinite { .. }), "{error}");
-}
-
-/// All DAGs over `nodes` nodes.
-fn all_dags(nodes: usize) -> Vec<Dag> {
-    let pairs: Vec<(usize, usize)> =
-        (0..nodes).flat_map(|i| (0..nodes).filter(move |&j| i != j).map(move |j| (i, j))).collect();
-    (0..1u32 << pairs.len())
-        .filter_map(|bits| {
-            let edges = pairs.iter().enumerate().filter(|(k, _)| bits >> k & 1 == 1).map(|(_, &pair)| pair);
-            Dag::from_edges(nodes, edges).ok()
-        })
-        .collect()
-}
-
-#[test]
-fn there_are_as_many_dags_as_there_are() {
-    assert_eq!([1, 2, 3, 4].map(|nodes| all_dags(nodes).len()), [1, 3, 25, 543]);
 }
 
 #[test]

@@ -109,13 +109,16 @@ fn slopes_of_the_densities_are_differences() {
     }
 }
 
+/// A function of a soft graph with its gradient.
+type Term<'a> = dyn Fn(&[f64]) -> (f64, Vec<f64>) + 'a;
+
 #[test]
 fn slopes_of_the_graph_terms_are_differences() {
     let nodes = 4;
     let z = normals(Seed::new(1).stream(Purpose::Noise), 2 * nodes * nodes);
     let edges = Edges::of(&Knowledge::none(nodes));
     let alpha = 0.8;
-    let through = |term: &dyn Fn(&[f64]) -> (f64, Vec<f64>)| {
+    let through = |term: &Term<'_>| {
         let soft = edges.probabilities(&scores(&z, nodes), alpha);
         let by_edges = term(&soft).1;
         let by_scores: Vec<f64> =

@@ -7,7 +7,7 @@ use super::bge::Bge;
 use super::graph_prior::{GraphPrior, erdos_renyi};
 use super::latent::{Edges, by_latent, scores};
 use super::parameters::{Layout, NoisePrior};
-use super::slow_twins::{Graphs, SlowColumn, by_parameters, by_scores, softmax, weights};
+use super::slow_twins::{Graphs, Slope, SlowColumn, by_parameters, by_scores, softmax, weights};
 use super::svgd::{Gradient, Kernel, Particle, climb, directions};
 use crate::graph::NodeSet;
 use crate::posterior::Knowledge;
@@ -100,13 +100,16 @@ fn network_layout(case: &Value) -> Layout {
     Layout { nodes, units, nonlinear: true, intercept: true, prior_sd: number(&case["sig_param"]) }
 }
 
+/// Prior or likelihood of a column.
+type Part = fn(&SlowColumn, &[f64], &[f64]) -> Slope;
+
 /// Values and gradients of prior and likelihood of all columns.
 fn check_densities(case: &Value, columns: &[SlowColumn], theta: &[Vec<f64>], graph: &[Vec<f64>]) {
     let nodes = 0..columns.len();
     let by_graph = |slopes: &[Vec<f64>]| -> Vec<f64> {
         nodes.clone().flat_map(|i| nodes.clone().map(move |j| slopes[j][i])).collect()
     };
-    let parts: [(&str, &str, &str, fn(&SlowColumn, &[f64], &[f64]) -> super::slow_twins::Slope); 2] = [
+    let parts: [(&str, &str, &str, Part); 2] = [
         ("log_prob_parameters", "dlogprior_dG", "dlogprior_dtheta", SlowColumn::log_prior),
         ("log_likelihood_interv", "dloglik_dG", "dloglik_dtheta", SlowColumn::log_likelihood),
     ];

@@ -18,6 +18,8 @@ mod state;
 mod svgd;
 
 #[cfg(test)]
+mod exactness;
+#[cfg(test)]
 mod finite_differences;
 #[cfg(test)]
 mod golden;

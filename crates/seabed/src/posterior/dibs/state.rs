@@ -294,9 +294,8 @@ impl State {
                 && particle.squares.len() == particle.z.len() + parameters
                 && particle.z.iter().chain(&particle.theta).chain(&particle.squares).all(|x| x.is_finite())
         };
-        if !self.particles.iter().all(whole)
-            || !(self.clock >= 0.0 && self.clock.is_finite() && self.rate.is_finite())
-        {
+        let annealing = self.clock >= 0.0 && self.clock.is_finite() && self.rate.is_finite();
+        if !(annealing && self.particles.iter().all(whole)) {
             return other("a damaged file");
         }
         Ok(())
