@@ -25,6 +25,8 @@ mod finite_differences;
 mod golden;
 #[cfg(test)]
 mod slow_twins;
+#[cfg(test)]
+mod warm;
 
 use crate::data::Dataset;
 use crate::num::random::Seed;
