@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use seabed::data::DataError;
 use seabed::design::DesignError;
 use seabed::posterior::bootstrap::BootstrapError;
+use seabed::posterior::dibs::DibsError;
 use seabed::scm::{InterventionError, ScmFileError};
 use seabed::world::SyntheticError;
 
@@ -65,4 +66,4 @@ macro_rules! bad_input {
     )*};
 }
 
-bad_input!(BootstrapError, DesignError, ScmFileError, SyntheticError, InterventionError);
+bad_input!(BootstrapError, DibsError, DesignError, ScmFileError, SyntheticError, InterventionError);

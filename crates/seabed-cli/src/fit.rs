@@ -1,5 +1,7 @@
 //! `seabed fit`: a posterior from data.
 
+mod dibs;
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -30,10 +32,10 @@ tiers = [[\"A\"], [\"B\", \"C\"]]      # no edge from a later tier to an earlier
 pub struct Arguments {
     /// The data: .csv or .parquet.
     data: PathBuf,
-    /// How to learn: `bootstrap` searches resampled data for linear models (GIES).
+    /// How to learn.
     #[arg(long, value_enum, default_value_t = PosteriorName::Bootstrap)]
     posterior: PosteriorName,
-    /// Number of draws from the posterior.
+    /// Number of draws from the posterior (bootstrap; DiBS has --particles).
     #[arg(long, default_value_t = 100, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     draws: u32,
     /// One search of the data as they are, without resampling.
@@ -54,7 +56,7 @@ pub struct Arguments {
     /// A column of the data to leave out; repeat it for several.
     #[arg(long, value_name = "COLUMN")]
     ignore: Vec<String>,
-    /// Seed of the resampling.
+    /// Seed of all randomness.
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Save the ensemble: .npz or .json.
@@ -63,18 +65,28 @@ pub struct Arguments {
     /// Print JSON for programs.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    dibs: dibs::Options,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum PosteriorName {
-    /// DAG bootstrap over linear models.
+    /// DAG bootstrap over linear models: searches resampled data (GIES).
     Bootstrap,
+    /// DiBS over networks: particles climb the posterior of graphs and mechanisms.
+    DibsNonlinear,
+    /// DiBS over linear models.
+    DibsLinear,
+    /// DiBS over graphs of linear models; parameters are drawn from their posterior given the graph.
+    DibsBge,
 }
 
 /// What was learned, whichever way.
 struct Learned {
     ensemble: Ensemble,
     draws: usize,
+    /// Draws from which edges had to be removed because of a cycle.
+    repaired: usize,
     diagnostics: Value,
     /// Of a single search.
     single: Option<GiesResult>,
@@ -118,6 +130,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let learned = match arguments.posterior {
         PosteriorName::Bootstrap if arguments.single => single(&bootstrap, &data, &knowledge)?,
         PosteriorName::Bootstrap => resampled(&bootstrap, &data, &knowledge, arguments.seed)?,
+        name => dibs::learn(name, arguments, &data, &knowledge)?,
     };
     if let (Some(path), Some(form)) = (&arguments.out, form) {
         write_atomically(path, |out| out.write_all(&form.bytes(&learned.ensemble)))
@@ -139,7 +152,7 @@ fn single(bootstrap: &Bootstrap, data: &Dataset, knowledge: &Knowledge) -> Resul
     let step = |step: &seabed::posterior::bootstrap::Step| json!({"kind": step.kind, "from": name(step.from), "to": name(step.to), "gain": step.gain});
     let diagnostics = json!({"steps": found.steps.iter().map(step).collect::<Vec<_>>()});
     let ensemble = Ensemble::uniform(vec![scm]).expect("one model is an ensemble");
-    Ok(Learned { ensemble, draws: 1, diagnostics, single: Some(found) })
+    Ok(Learned { ensemble, draws: 1, repaired: 0, diagnostics, single: Some(found) })
 }
 
 fn resampled(
@@ -156,7 +169,7 @@ fn resampled(
         "steps": fit.steps,
         "distinct_graphs": fit.ensemble.draws().len(),
     });
-    Ok(Learned { ensemble: fit.ensemble, draws: bootstrap.draws, diagnostics, single: None })
+    Ok(Learned { ensemble: fit.ensemble, draws: bootstrap.draws, repaired: 0, diagnostics, single: None })
 }
 
 /// The file forms of an ensemble.
@@ -205,7 +218,7 @@ fn as_json(learned: &Learned, seconds: f64, cpu_seconds: f64) -> Value {
         "edge_probabilities": probabilities,
         "expected_edges": probabilities.iter().flatten().sum::<f64>(),
         "draws": learned.draws,
-        "repaired_cyclic": 0,
+        "repaired_cyclic": learned.repaired,
         "diagnostics": learned.diagnostics,
         "seconds": seconds,
         "cpu_seconds": cpu_seconds,
@@ -257,6 +270,13 @@ fn print_for_people(learned: &Learned, data: &Dataset, seconds: f64) -> io::Resu
         learned.draws,
         learned.ensemble.draws().len()
     )?;
+    if learned.repaired > 0 {
+        writeln!(
+            out,
+            "({} draws had cycles; their least probable edges on cycles are left out)",
+            learned.repaired
+        )?;
+    }
     let width = edges.iter().map(|edge| names[edge.1].chars().count()).max().unwrap_or(0);
     for (p, i, j) in edges.iter().take(MOST_SHOWN) {
         writeln!(out, "  {p:.2}  {:>width$} -> {}", names[*i], names[*j])?;

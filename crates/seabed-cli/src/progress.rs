@@ -20,6 +20,12 @@ impl Progress {
         self.bar.inc(1);
     }
 
+    /// So many pieces are done; `what` says more about it.
+    pub fn stands(&self, done: u64, what: String) {
+        self.bar.set_position(done);
+        self.bar.set_message(what);
+    }
+
     /// Takes the bar away.
     pub fn finish(self) {
         self.bar.finish_and_clear();

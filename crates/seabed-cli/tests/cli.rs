@@ -471,3 +471,33 @@ fn a_place_that_cannot_be_written_is_a_failure_and_a_closed_pipe_is_none() {
         },
     );
 }
+
+#[test]
+fn dibs_fits_goes_on_and_starts_warm() {
+    let folder = folder();
+    let path = folder.path();
+    output(path, "simulate er --nodes 4 --n 30 --seed 2 --mechanism nonlinear --out data.csv");
+    let command = "fit data.csv --particles 3 --mc-samples 4 --json --seed 1";
+    let value = |arguments: &str| -> serde_json::Value {
+        serde_json::from_str(&output(path, &format!("{command} {arguments}"))).unwrap()
+    };
+    for posterior in ["dibs-nonlinear", "dibs-linear", "dibs-bge"] {
+        let fit = value(&format!("--posterior {posterior} --steps 60 --state s.json --out belief.npz"));
+        assert_eq!(fit["draws"], 3);
+        assert_eq!(fit["diagnostics"]["steps"], 60);
+        let warm = value(&format!("--posterior {posterior} --steps 20 --warm-start s.json"));
+        assert_eq!(warm["diagnostics"]["steps"], 80);
+        // Nothing is left to do: the same result again.
+        let again = value(&format!("--posterior {posterior} --resume s.json"));
+        assert_eq!(again["edge_probabilities"], fit["edge_probabilities"]);
+    }
+    let joint = value(
+        "--posterior dibs-linear --steps 5 --estimator joint --noise known=0.1 --prior sf --standardise false --weights log-joint --all-steps",
+    );
+    assert!(joint["edge_probabilities"].is_array());
+    let refused = |arguments: &str| refusal(path, &format!("{command} {arguments}"));
+    assert!(refused("--posterior dibs-linear --resume s.json").contains("another kind of mechanisms"));
+    assert!(refused("--posterior dibs-linear --resume nowhere.json").contains("a state is the file"));
+    assert!(refused("--posterior dibs-linear --noise known=-1").contains("positive"));
+    assert!(refused("--posterior dibs-linear --noise loud").contains("write `learned`"));
+}

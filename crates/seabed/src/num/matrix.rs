@@ -6,11 +6,13 @@
 
 use faer::linalg::matmul::matmul;
 use faer::linalg::solvers::{Llt, SolveCore};
+use faer::traits::RealField;
+use faer::traits::math_utils::one;
 use faer::{Accum, Conj, MatMut, MatRef, Par, Side};
 
-/// `out = a b`; shapes [m, n] = [m, k] [k, n].
-pub fn product(out: MatMut<'_, f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
-    matmul(out, Accum::Replace, a, b, 1.0, Par::Seq);
+/// `out = a b` in single or double precision; shapes [m, n] = [m, k] [k, n].
+pub fn product<T: RealField>(out: MatMut<'_, T>, a: MatRef<'_, T>, b: MatRef<'_, T>) {
+    matmul(out, Accum::Replace, a, b, one(), Par::Seq);
 }
 
 /// The lower triangular L with L Lᵀ = A, for a symmetric positive definite A.
@@ -66,6 +68,15 @@ mod tests {
                 for j in 0..n {
                     let plain: f64 = (0..k).map(|l| a[(i, l)] * b[(l, j)]).sum();
                     prop_assert!((out[(i, j)] - plain).abs() < 1e-12 * k as f64);
+                }
+            }
+            let single = |matrix: &Mat<f64>| Mat::from_fn(matrix.nrows(), matrix.ncols(), |i, j| matrix[(i, j)] as f32);
+            let mut short = Mat::zeros(m, n);
+            product(short.as_mut(), single(&a).as_ref(), single(&b).as_ref());
+            for i in 0..m {
+                for j in 0..n {
+                    let difference = f64::from(short[(i, j)]) - out[(i, j)];
+                    prop_assert!(difference.abs() < 3e-6 * k as f64);
                 }
             }
         }

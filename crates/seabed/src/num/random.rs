@@ -5,11 +5,12 @@
 //! et al., 2011), a keyed bijection of a counter, so any number can be recomputed on any thread.
 
 use multiversion::multiversion;
+use serde::{Deserialize, Serialize};
 
 use super::elementwise;
 
 /// The root of all randomness of a piece of work.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Seed(u64);
 
 /// What a stream is for. The numbers are part of every published result: add new ones, never change one.
@@ -28,6 +29,8 @@ pub enum Purpose {
     Bootstrap = 5,
     /// Outcomes that a design is judged by, and random choices among designs.
     Design = 6,
+    /// Starting points and sampled graphs of DiBS.
+    Dibs = 7,
 }
 
 /// The address of a sequence of random numbers. Copying it is free and draws nothing.

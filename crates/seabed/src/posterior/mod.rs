@@ -4,6 +4,7 @@
 //! [`Knowledge`]: a forbidden edge has probability exactly 0, a required one exactly 1.
 
 pub mod bootstrap;
+pub mod dibs;
 mod knowledge;
 
 pub use knowledge::{Knowledge, KnowledgeError};
