@@ -25,7 +25,7 @@ pub enum Goal {
         of: Node,
     },
     /// By how much does the mean of `on` change when `of` is set to 1 instead of 0? Effects are divided into exactly
-    /// none and [`EFFECT_GROUPS`] groups of about equal weight.
+    /// none and eight groups of about equal weight.
     Effect {
         /// The cause.
         of: Node,

@@ -252,7 +252,7 @@ impl Search<'_> {
                 let targets = |e: &Evaluated| e.design.settings().iter().map(|s| s.0).collect::<Vec<_>>();
                 targets(other) == targets(candidate)
             };
-            match best.iter().position(|other| same(other)) {
+            match best.iter().position(same) {
                 Some(k) if candidate.information.nats > best[k].information.nats => best[k] = candidate,
                 Some(_) => {}
                 None => best.push(candidate),

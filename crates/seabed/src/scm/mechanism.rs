@@ -29,9 +29,9 @@ pub struct Linear {
 pub struct Mlp {
     /// Shape [parents, hidden], row after row: the weights of the first parent to all hidden units come first.
     pub w1: Vec<f64>,
-    /// Biases of the hidden units, [hidden].
+    /// Biases of the hidden units, one each.
     pub b1: Vec<f64>,
-    /// Weights of the hidden units, [hidden].
+    /// Weights of the hidden units, one each.
     pub w2: Vec<f64>,
     /// The mean when no hidden unit is active.
     pub b2: f64,

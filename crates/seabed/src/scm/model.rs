@@ -128,7 +128,7 @@ impl Scm {
         &self.noise_sd
     }
 
-    /// `samples` outcomes of an experiment, as columns [variables][samples].
+    /// `samples` outcomes of an experiment, as columns `[variables][samples]`.
     ///
     /// The noise of a variable depends on the stream and the variable's name alone: the same stream gives the same
     /// noise to every intervention, and the order of the variables does not matter.
@@ -151,7 +151,7 @@ impl Scm {
         columns
     }
 
-    /// The means of a variable given its parents, for every sample; `columns` is [variables][samples], of which
+    /// The means of a variable given its parents, for every sample; `columns` is `[variables][samples]`, of which
     /// only the parents' columns are read.
     pub fn means<C: AsRef<[f64]>>(&self, node: Node, columns: &[C], out: &mut [f64]) {
         self.means_of(node, self.parents[node].iter().map(|&parent| columns[parent].as_ref()), out);
@@ -181,7 +181,7 @@ impl Scm {
     }
 
     /// log p(x | do(targets)) of every sample: the sum over the variables that are not targets.
-    /// `columns` is [variables][samples].
+    /// `columns` is `[variables][samples]`.
     pub fn log_density<C: AsRef<[f64]>>(&self, columns: &[C], targets: &NodeSet) -> Vec<f64> {
         let samples = columns.first().map_or(0, |column| column.as_ref().len());
         let mut sums = vec![0.0; samples];

@@ -1,6 +1,6 @@
 //! What answers an intervention: a simulated world, drawn at random or read from a file.
 //!
-//! Any [`Scm`](crate::scm::Scm) is a world; [`Synthetic`] draws one.
+//! Any [`Scm`] is a world; [`Synthetic`] draws one.
 
 mod synthetic;
 
