@@ -117,12 +117,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let name = |node: usize| &data.names()[node];
         match (reason, with) {
             (Degenerate::Determined(node), Some(other)) => eprintln!(
-                "note: {:?} and {:?} determine each other: no edge between them is considered",
+                "note: {:?} determines {:?} without noise: an edge in this direction is not considered",
                 name(other),
                 name(node)
             ),
             (Degenerate::Constant(node), _) => {
-                eprintln!("note: {:?} does not vary: it gets no edge", name(node))
+                eprintln!(
+                    "note: {:?} does not vary measurably where it was not set: it gets no edge",
+                    name(node)
+                )
             }
             _ => {}
         }

@@ -185,8 +185,8 @@ impl Bootstrap {
     }
 }
 
-/// Why pairs of variables, or single ones, take no part: constants, and pairs of which one determines the other. No
-/// edge can be learned there.
+/// Why variables or single edges take no part: constants, and variables that another one determines without noise
+/// (the second of the pair), so that the edge from that one has no regression.
 pub fn degenerate(data: &Dataset) -> Vec<(Degenerate, Option<Node>)> {
     let all = Moments::new(data, &vec![1.0; data.rows()]);
     let nodes = data.variables();
@@ -195,7 +195,7 @@ pub fn degenerate(data: &Dataset) -> Vec<(Degenerate, Option<Node>)> {
     let constants: Vec<Node> = (0..nodes).filter(constant).collect();
     let varying = (0..nodes).filter(|node| !constants.contains(node));
     let determined =
-        varying.clone().flat_map(|a| varying.clone().filter(move |&b| b < a).map(move |b| (a, b)));
+        varying.clone().flat_map(|a| varying.clone().filter(move |&b| b != a).map(move |b| (a, b)));
     let pairs = determined.filter_map(|(a, b)| {
         let reason = regress(&all, a, &NodeSet::of(nodes, [b])).err()?;
         matches!(reason, Degenerate::Determined(_)).then_some((reason, Some(b)))

@@ -84,7 +84,8 @@ fn edge_probabilities_of_three_variables_are_near_the_exact_ones() {
 }
 
 /// Four variables: 0.144 with equal weights, 0.135 weighted by the log joint. 20 particles, each of which ends on
-/// one graph, cannot show a posterior that is spread over dozens of them; more particles come closer.
+/// one graph, cannot show a posterior that is spread over dozens of them; more particles come closer. The limit only
+/// guards against getting worse: the goal of 0.1 is missed.
 #[test]
 #[ignore = "takes a minute"]
 fn edge_probabilities_of_four_variables_are_less_near() {
