@@ -217,7 +217,7 @@ impl Designer {
         self.check()?;
         let evaluator = self.evaluator(ensemble, seed.stream(Purpose::Design));
         let decided = designs.iter().enumerate().fold(None, |decided: Option<Accumulated>, (k, design)| {
-            Some(evaluator.passing_round(FINISHED + k as u64).decide(design, decided.as_ref()))
+            Some(evaluator.outcomes_of(FINISHED + k as u64, design).with(decided.as_ref()))
         });
         let nothing = Information { nats: 0.0, standard_error: 0.0 };
         Ok(decided.map_or(nothing, |decided| decided.information(&evaluator)))
@@ -285,7 +285,7 @@ impl Designer {
         let mut together = Information { nats: 0.0, standard_error: 0.0 };
         let mut chosen = Vec::with_capacity(designs.len());
         for (k, design) in designs.into_iter().enumerate() {
-            let outcomes = evaluator.passing_round(FINISHED + k as u64).decide(&design, None);
+            let outcomes = evaluator.outcomes_of(FINISHED + k as u64, &design);
             let information = outcomes.information(evaluator);
             let joint = outcomes.with(decided.as_ref());
             let before = std::mem::replace(&mut together, joint.information(evaluator));

@@ -41,6 +41,8 @@ pub struct Evaluator<'a> {
 struct Variants {
     /// For every variant a draw that has it, and its parents.
     of: Vec<(usize, NodeSet)>,
+    /// For every variant its standard deviation and the logarithm of its density at the mean.
+    noise: Vec<(f64, f64)>,
     /// For every variant the draws that have it.
     draws: Vec<Vec<usize>>,
 }
@@ -124,9 +126,49 @@ impl<'a> Evaluator<'a> {
         Round { evaluator: self, round, kept }
     }
 
-    /// The noise of a round of which one question will be asked: nothing is kept.
-    pub(super) fn passing_round(&self, round: u64) -> Round<'_> {
-        Round { evaluator: self, round, kept: None }
+    /// The outcomes of one design on the noise of a round of which no other question will be asked: evaluated as they
+    /// are, because a base that serves one design costs more than the design.
+    pub(super) fn outcomes_of(&self, round: u64, design: &Intervention) -> Accumulated {
+        Accumulated(ordered_map_indices(self.ensemble.draws().len(), |i| {
+            let mut densities = vec![0.0; self.ensemble.draws().len() * self.samples];
+            for replicate in 0..self.replicates as u64 {
+                self.add_plain_densities(round, replicate, i, design, &mut densities);
+            }
+            densities
+        }))
+    }
+
+    fn add_plain_densities(
+        &self,
+        round: u64,
+        replicate: u64,
+        i: usize,
+        design: &Intervention,
+        sums: &mut [f64],
+    ) {
+        let m = self.samples;
+        let noise = self.noise(round, replicate, i);
+        let mut columns = vec![vec![0.0; m]; noise.len()];
+        for &node in &self.order[i] {
+            let mut column = std::mem::take(&mut columns[node]);
+            match design.value(node) {
+                Some(value) => column.fill(value),
+                None => {
+                    self.ensemble.draws()[i].means(node, &columns, &mut column);
+                    add(&mut column, &noise[node]);
+                }
+            }
+            columns[node] = column;
+        }
+        let (mut mean, mut term) = (vec![0.0; m], vec![0.0; m]);
+        for (node, variants) in
+            self.variants.iter().enumerate().filter(|(node, _)| design.value(*node).is_none())
+        {
+            for (v, (draw, _)) in variants.of.iter().enumerate() {
+                self.ensemble.draws()[*draw].means(node, &columns, &mut mean);
+                variants.add_term(v, (&columns[node], &mean), &mut term, sums);
+            }
+        }
     }
 
     /// Mean and standard deviation of every variable when it is only observed, under the belief.
@@ -159,16 +201,25 @@ impl<'a> Evaluator<'a> {
         (0..self.replicates as u64).map(|replicate| self.base(round, replicate, i)).collect()
     }
 
+    /// Noise times its standard deviation in draw `i`, [variables][outcomes].
+    fn noise(&self, round: u64, replicate: u64, i: usize) -> Vec<Vec<f64>> {
+        let scm = &self.ensemble.draws()[i];
+        let stream = self.stream.at(round).at(replicate).at(i as u64);
+        let of_node = |(name, sd): (&String, &f64)| {
+            let mut noise = vec![0.0; self.samples];
+            stream.named(name).fill_normal(&mut noise);
+            noise.iter_mut().for_each(|z| *z *= sd);
+            noise
+        };
+        scm.names().iter().zip(scm.noise_sd()).map(of_node).collect()
+    }
+
     fn base(&self, round: u64, replicate: u64, i: usize) -> Base {
         let (scm, m) = (&self.ensemble.draws()[i], self.samples);
         let d = self.variants.len();
-        let stream = self.stream.at(round).at(replicate).at(i as u64);
-        let mut noise = vec![vec![0.0; m]; d];
+        let noise = self.noise(round, replicate, i);
         let mut columns = vec![vec![0.0; m]; d];
         for &node in &self.order[i] {
-            stream.named(&scm.names()[node]).fill_normal(&mut noise[node]);
-            let sd = scm.noise_sd()[node];
-            noise[node].iter_mut().for_each(|z| *z *= sd);
             let mut column = std::mem::take(&mut columns[node]);
             scm.means(node, &columns, &mut column);
             add(&mut column, &noise[node]);
@@ -180,17 +231,9 @@ impl<'a> Evaluator<'a> {
         for (node, variants) in self.variants.iter().enumerate() {
             let mut of_node = vec![0.0; variants.of.len() * m];
             for (v, (draw, _)) in variants.of.iter().enumerate() {
-                let scm = &self.ensemble.draws()[*draw];
                 let mean = &mut of_node[v * m..(v + 1) * m];
-                scm.means(node, &columns, mean);
-                let sd = scm.noise_sd()[node];
-                if let [only] = variants.draws[v][..] {
-                    add_term(&mut totals[only * m..(only + 1) * m], &columns[node], mean, sd, 1.0);
-                    continue;
-                }
-                term.fill(0.0);
-                add_term(&mut term, &columns[node], mean, sd, 1.0);
-                variants.add_to_draws(v, &term, &mut totals);
+                self.ensemble.draws()[*draw].means(node, &columns, mean);
+                variants.add_term(v, (&columns[node], mean), &mut term, &mut totals);
             }
             means.push(of_node);
         }
@@ -270,12 +313,12 @@ impl<'a> Evaluator<'a> {
         let m = self.samples;
         let (draw, parents) = &self.variants[node].of[v];
         let scm = &self.ensemble.draws()[*draw];
-        let sd = scm.noise_sd()[node];
+        let (sd, peak) = self.variants[node].noise[v];
         let mean = &base.means[node][v * m..(v + 1) * m];
         let before = &base.columns[node];
         if design.value(node).is_some() {
-            scratch.difference.fill(0.0);
-            add_term(&mut scratch.difference, before, mean, sd, -1.0);
+            scratch.difference.fill(-peak);
+            add_squares(&mut scratch.difference, before, mean, 0.5 / (sd * sd));
         } else {
             let after = if changed.contains(node) { &scratch.columns[node] } else { before };
             if parents.intersects(changed) {
@@ -385,20 +428,34 @@ impl Accumulated {
 impl Variants {
     fn new(draws: &[Scm], node: Node) -> Self {
         let mut known: HashMap<(NodeSet, u64, Vec<u64>), usize> = HashMap::new();
-        let (mut of, mut with) = (Vec::new(), Vec::<Vec<usize>>::new());
+        let (mut of, mut with, mut noise) = (Vec::new(), Vec::<Vec<usize>>::new(), Vec::new());
         for (l, draw) in draws.iter().enumerate() {
             let parents = draw.dag().parents(node).clone();
             // The kind of mechanism shows in its number of parameters together with its parents.
             let mechanism = draw.mechanism(node).parameters().map(f64::to_bits).collect();
-            let key = (parents.clone(), draw.noise_sd()[node].to_bits(), mechanism);
+            let sd = draw.noise_sd()[node];
+            let key = (parents.clone(), sd.to_bits(), mechanism);
             let number = *known.entry(key).or_insert_with(|| {
                 of.push((l, parents));
+                noise.push((sd, -sd.ln() - 0.5 * std::f64::consts::TAU.ln()));
                 with.push(Vec::new());
                 of.len() - 1
             });
             with[number].push(l);
         }
-        Self { of, draws: with }
+        Self { of, noise, draws: with }
+    }
+
+    /// Adds log N(x; mean, sd²) of variant `v` to all draws that have it; `sums` is [draws][outcomes], `term` is memory.
+    fn add_term(&self, v: usize, (x, mean): (&[f64], &[f64]), term: &mut [f64], sums: &mut [f64]) {
+        let ((sd, peak), m) = (self.noise[v], x.len());
+        let scale = -0.5 / (sd * sd);
+        if let [only] = self.draws[v][..] {
+            return add_term(&mut sums[only * m..(only + 1) * m], x, mean, peak, scale);
+        }
+        term.fill(peak);
+        add_squares(term, x, mean, scale);
+        self.add_to_draws(v, term, sums);
     }
 
     /// Adds the term of variant `v` to all draws that have it; `sums` is [draws][outcomes].
@@ -436,15 +493,18 @@ fn difference_of_terms(out: &mut [f64], before: (&[f64], &[f64]), after: (&[f64]
     }
 }
 
-/// sums += sign * log N(x; mean, sd²).
+/// sums += peak + scale * (x - mean)².
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
-fn add_term(sums: &mut [f64], x: &[f64], mean: &[f64], sd: f64, sign: f64) {
-    let constant = sign * (-sd.ln() - 0.5 * std::f64::consts::TAU.ln());
-    let scale = -0.5 * sign / (sd * sd);
+fn add_term(sums: &mut [f64], x: &[f64], mean: &[f64], peak: f64, scale: f64) {
     for ((sum, x), mean) in sums.iter_mut().zip(x).zip(mean) {
         let difference = x - mean;
-        *sum += constant + scale * difference * difference;
+        *sum += peak + scale * difference * difference;
     }
+}
+
+/// sums += scale * (x - mean)².
+fn add_squares(sums: &mut [f64], x: &[f64], mean: &[f64], scale: f64) {
+    add_term(sums, x, mean, 0.0, scale);
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
