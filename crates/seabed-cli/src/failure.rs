@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use seabed::campaign::CampaignError;
 use seabed::data::DataError;
 use seabed::design::DesignError;
 use seabed::posterior::bootstrap::BootstrapError;
@@ -53,6 +54,12 @@ impl From<DataError> for Failure {
             DataError::Unwritable { .. } => Self::Work(error.into()),
             _ => Self::Input(error.into()),
         }
+    }
+}
+
+impl From<CampaignError> for Failure {
+    fn from(error: CampaignError) -> Self {
+        if error.is_of_the_machine() { Self::Work(error.into()) } else { Self::Input(error.into()) }
     }
 }
 

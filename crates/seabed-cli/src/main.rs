@@ -4,13 +4,17 @@
 //! bad input.
 
 mod clock;
+mod demo;
 mod design;
 mod evaluate;
 mod failure;
 mod fit;
 mod progress;
+mod rounds;
+mod run;
 mod settings;
 mod simulate;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -26,10 +30,13 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(demo::Arguments),
     Simulate(simulate::Arguments),
     Fit(fit::Arguments),
     Design(Box<design::Arguments>),
     Evaluate(evaluate::Arguments),
+    Run(run::Arguments),
+    Sweep(sweep::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -41,10 +48,13 @@ fn main() -> ExitCode {
         }
     }));
     let outcome = match Arguments::parse().command {
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Fit(arguments) => fit::run(&arguments),
         Command::Design(arguments) => design::run(&arguments),
         Command::Evaluate(arguments) => evaluate::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -26,6 +26,15 @@ impl Progress {
         self.bar.set_message(what);
     }
 
+    /// A line that stays, above the bar; without a terminal a line on standard error.
+    pub fn say(&self, line: &str) {
+        if self.bar.is_hidden() {
+            eprintln!("{line}");
+        } else {
+            self.bar.println(line);
+        }
+    }
+
     /// Takes the bar away.
     pub fn finish(self) {
         self.bar.finish_and_clear();

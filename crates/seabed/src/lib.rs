@@ -9,9 +9,11 @@
 //! - [`posterior`]: from data to an ensemble;
 //! - [`design`]: from an ensemble to the next batch of interventions;
 //! - [`world`]: what answers an intervention;
-//! - [`evaluate`]: how close a belief is to the truth.
+//! - [`evaluate`]: how close a belief is to the truth;
+//! - [`campaign`]: the closed loop, and studies of many.
 #![warn(missing_docs)]
 
+pub mod campaign;
 pub mod data;
 pub mod design;
 pub mod evaluate;

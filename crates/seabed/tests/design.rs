@@ -257,7 +257,7 @@ proptest! {
             let expected = plain_information(&ensemble, &design, 37, Seed::new(seed), 0);
             prop_assert!((got - expected).abs() < 1e-10 * (1.0 + expected.abs()), "{got} {expected}");
             // The finished batch is judged on noise of its own, evaluated in another way.
-            let got = designer.score_batch(&ensemble, &[design.clone()], Seed::new(seed)).unwrap().nats;
+            let got = designer.score_batch(&ensemble, std::slice::from_ref(&design), Seed::new(seed)).unwrap().nats;
             let expected = plain_information(&ensemble, &design, 37, Seed::new(seed), 1 << 32);
             prop_assert!((got - expected).abs() < 1e-10 * (1.0 + expected.abs()), "{got} {expected}");
         }

@@ -3,6 +3,8 @@
 //! All strategies work on the same table of evaluated candidates and obey the same constraints; they differ in how
 //! candidates are scored and picked, which `search` does.
 
+use serde::{Deserialize, Serialize};
+
 use super::constraints::{ConstraintError, Constraints};
 use super::goal::Goal;
 use super::information::{Estimator, Information};
@@ -14,7 +16,8 @@ use crate::num::random::{Purpose, Seed, Stream};
 use crate::scm::{ByName, Ensemble, Intervention};
 
 /// How a batch is put together.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Strategy {
     /// The best design, as often as the batch is large.
     Cbed,

@@ -3,6 +3,8 @@
 //! `densities[l][k]` = log p(y_k | draw l, design) for outcomes y_k of one generating draw i. The average inside the
 //! logarithm runs over the evaluating draws l, for a fixed outcome.
 
+use serde::{Deserialize, Serialize};
+
 use crate::num::NEGLIGIBLE;
 use crate::num::elementwise::{exp_in_place, ln_in_place};
 
@@ -16,7 +18,8 @@ pub struct Information {
 }
 
 /// Ways to estimate the information.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Estimator {
     /// Nested Monte Carlo: log p(y | i) - log mean_l p(y | l).
     #[default]

@@ -31,6 +31,10 @@ pub enum Purpose {
     Design = 6,
     /// Starting points and sampled graphs of DiBS.
     Dibs = 7,
+    /// Outcomes of a run's experiments.
+    Outcomes = 11,
+    /// Seeds of a run's rounds.
+    Rounds = 12,
 }
 
 /// The address of a sequence of random numbers. Copying it is free and draws nothing.

@@ -2,6 +2,8 @@
 //!
 //! The graph, the parameters and the noise levels of a world are functions of the seed alone.
 
+use serde::{Deserialize, Serialize};
+
 use crate::graph::{Dag, RandomGraphError, erdos_renyi, scale_free};
 use crate::num::random::{Draws, Purpose, Seed};
 use crate::scm::{Intervention, Linear, Mechanism, Mlp, Scm, ScmError};
@@ -46,7 +48,8 @@ pub enum MechanismKind {
 }
 
 /// Distributions of linear weights.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LinearWeights {
     /// N(2, 1), as the paper's reference code.
     Normal,

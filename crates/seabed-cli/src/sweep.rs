@@ -1,0 +1,227 @@
+//! `seabed sweep`: a study of many closed loops.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
+
+use clap::{Args, Subcommand};
+use seabed::campaign::{self, CampaignError, Happened, Outcome, PRESETS, Planned, RunState, Sweep};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::rounds::{HEADING, Live, interruptible};
+use crate::run::{folder, print, table};
+
+/// Run a study: a grid of closed loops over seeds, worlds, posteriors and strategies.
+///
+/// A list in the configuration stands for one run a value, `seeds = 10` for ten seeds, and several tables [[design]]
+/// for as many strategies. The same seed gives the same world and the same first data to every strategy. The folder
+/// gets manifest.csv (one line a run), runs/0000 and so on as `seabed run` makes them, results.csv and
+/// results.parquet. It can be stopped at any moment and goes on with the same command; several processes may work on
+/// one folder; a run that fails is told at the end, and tried again the next time. `seabed report FOLDER` shows it.
+#[derive(Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Examples:\n  seabed sweep --preset paper-linear-20 --seeds 5 --out linear\n  \
+                  seabed sweep study.toml --set rounds=5 --jobs 2\n  seabed sweep run-one study 17    # one job of a scheduler"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// The configuration (.toml), as of `seabed run`, with lists.
+    #[arg(required_unless_present = "preset", conflicts_with = "preset")]
+    config: Option<PathBuf>,
+    /// The settings of the paper: paper-linear-20, paper-linear-50, paper-nonlinear-20, paper-nonlinear-50,
+    /// paper-values, paper-batches.
+    #[arg(long, value_name = "NAME", value_parser = known_preset)]
+    preset: Option<String>,
+    /// The folder of the study; the name of the configuration or preset if it is not given.
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Number of seeds, over the configuration.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    seeds: Option<u32>,
+    /// Set a key in every run, over the file; repeat it for several. A list makes one run a value.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// Runs at the same time; as many as there are processors if it is not given.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// Make the folder with its manifest, and run nothing.
+    #[arg(long)]
+    plan: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// How far a study is.
+    Status {
+        /// Its folder.
+        folder: PathBuf,
+        /// Print JSON for programs.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Carry one run of a study out, or on: the work of one job of a scheduler.
+    RunOne {
+        /// The study's folder, made by `seabed sweep --plan`.
+        folder: PathBuf,
+        /// The number of the run, as in manifest.csv.
+        index: usize,
+    },
+}
+
+fn known_preset(name: &str) -> Result<String, String> {
+    if campaign::preset(name).is_some() {
+        return Ok(name.to_string());
+    }
+    let names: Vec<String> = PRESETS.iter().map(|(name, what)| format!("  {name}: {what}")).collect();
+    Err(format!("the presets are\n{}", names.join("\n")))
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.command {
+        Some(Command::Status { folder, json }) => status(folder, *json),
+        Some(Command::RunOne { folder, index }) => run_one(folder, *index),
+        None => study(arguments),
+    }
+}
+
+fn study(arguments: &Arguments) -> Result<(), Failure> {
+    let (mut settings, source, place) = match (&arguments.preset, &arguments.config) {
+        (Some(name), _) => {
+            let text = campaign::preset(name).expect("checked with the arguments");
+            let mut table = campaign::parse_table(&text, name)?;
+            for setting in &arguments.settings {
+                campaign::set(&mut table, setting)?;
+            }
+            (table, name.clone(), arguments.out.clone().unwrap_or_else(|| name.into()))
+        }
+        (None, config) => {
+            let path = config.as_deref();
+            let place = folder(arguments.out.as_deref(), path)?;
+            let source = path.map_or(String::new(), |path| path.display().to_string());
+            (table(path, &arguments.settings)?, source, place)
+        }
+    };
+    if let Some(seeds) = arguments.seeds {
+        settings.remove("seed");
+        settings.insert("seeds".into(), i64::from(seeds).into());
+    }
+    let sweep = Sweep::create(&place, &settings, &source)?;
+    if arguments.plan {
+        return print(&format!("{} runs planned in {}\n", sweep.runs().len(), place.display()));
+    }
+    interruptible();
+    carry_out(&sweep, arguments.jobs)?;
+    print(&format!(
+        "results.csv and results.parquet are in {}; `seabed report {}` shows them\n",
+        place.display(),
+        place.display()
+    ))
+}
+
+fn carry_out(sweep: &Sweep, jobs: Option<u16>) -> Result<(), Failure> {
+    let jobs = jobs.map_or_else(|| available_parallelism().map_or(1, usize::from), usize::from);
+    let runs = sweep.runs();
+    let progress = Progress::new(runs.iter().map(|run| run.config.rounds as u64 + 1).sum(), "rounds");
+    let watch = |_: usize, happened: Happened<'_>| {
+        if let Happened::Round(_) = happened {
+            progress.advance();
+        }
+        true
+    };
+    let ended = |index: usize, outcome: &Outcome| {
+        let run = &runs[index];
+        match outcome {
+            Outcome::Finished => progress.say(&format!("{} finished", name(run))),
+            Outcome::Elsewhere => progress.say(&format!("{} is done by another process", name(run))),
+            Outcome::Failed(error) => progress.say(&format!("{} failed: {error}", name(run))),
+        }
+    };
+    let outcomes = sweep.run_all(jobs, &watch, &ended)?;
+    progress.finish();
+    let count = |what: fn(&Outcome) -> bool| outcomes.iter().filter(|(_, outcome)| what(outcome)).count();
+    let failed = count(|outcome| matches!(outcome, Outcome::Failed(_)));
+    let elsewhere = count(|outcome| matches!(outcome, Outcome::Elsewhere));
+    if elsewhere > 0 {
+        print(&format!(
+            "{elsewhere} runs are done by other processes; the last one to end writes all results\n"
+        ))?;
+    }
+    if failed > 0 {
+        let all = runs.len();
+        return Err(Failure::Work(anyhow::anyhow!(
+            "{failed} of {all} runs failed; the results are of the others; the same command tries them again"
+        )));
+    }
+    Ok(())
+}
+
+fn name(run: &Planned) -> String {
+    format!("run {:04} ({}; {}; seed {})", run.index, run.setting, run.line, run.config.seed)
+}
+
+fn run_one(folder: &Path, index: usize) -> Result<(), Failure> {
+    let sweep = Sweep::load(folder)?;
+    let Some(planned) = sweep.runs().get(index) else {
+        return Err(Failure::Input(anyhow::anyhow!(
+            "there is no run {index}: {} has the runs 0 to {}",
+            folder.display(),
+            sweep.runs().len() - 1
+        )));
+    };
+    interruptible();
+    print(&format!("{}\n{HEADING}\n", name(planned)))?;
+    let mut live = Live::new(false);
+    let outcome = sweep.run_one(index, &mut |happened| live.hear(&happened));
+    live.finish();
+    match outcome {
+        Outcome::Finished => Ok(sweep.write_results()?),
+        Outcome::Elsewhere => {
+            Err(CampaignError::Busy { path: sweep.folder(index).path().to_path_buf() }.into())
+        }
+        Outcome::Failed(error) => Err(error.into()),
+    }
+}
+
+fn status(folder: &Path, as_json: bool) -> Result<(), Failure> {
+    let sweep = Sweep::load(folder)?;
+    let mut groups: BTreeMap<(&str, &str), [usize; 4]> = BTreeMap::new();
+    let mut runs = Vec::new();
+    let mut failures = String::new();
+    for run in sweep.runs() {
+        let state = sweep.state(run.index)?;
+        let (kind, word) = match &state {
+            RunState::Finished => (0, "finished"),
+            RunState::Started(_) => (1, "started"),
+            RunState::Waiting => (2, "waiting"),
+            RunState::Failed(error) => {
+                failures.push_str(&format!("{} failed: {error}\n", name(run)));
+                (3, "failed")
+            }
+        };
+        groups.entry((&run.setting, &run.line)).or_default()[kind] += 1;
+        let rounds = sweep.folder(run.index).metrics()?.len();
+        runs.push(
+            json!({"index": run.index, "setting": run.setting, "line": run.line, "seed": run.config.seed,
+            "state": word, "rounds": rounds, "of": run.config.rounds + 1}),
+        );
+    }
+    if as_json {
+        return print(&format!("{}\n", json!({ "runs": runs })));
+    }
+    let mut text = String::from("finished  started  waiting  failed  runs\n");
+    let mut all = [0; 4];
+    for ((setting, line), counts) in &groups {
+        text.push_str(&format!(
+            "{:>8}  {:>7}  {:>7}  {:>6}  {setting}; {line}\n",
+            counts[0], counts[1], counts[2], counts[3]
+        ));
+        (0..4).for_each(|k| all[k] += counts[k]);
+    }
+    text.push_str(&format!("{:>8}  {:>7}  {:>7}  {:>6}  all\n", all[0], all[1], all[2], all[3]));
+    print(&(text + &failures))
+}

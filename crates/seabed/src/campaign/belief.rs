@@ -1,0 +1,178 @@
+//! The belief of a round: any posterior by its name, with what it hands to the next round.
+
+use serde::{Deserialize, Serialize};
+
+use super::CampaignError;
+use crate::data::Dataset;
+use crate::num::random::Seed;
+use crate::posterior::Knowledge;
+use crate::posterior::bootstrap::Bootstrap;
+use crate::posterior::dibs::{Dibs, Estimator, Family, GraphPrior, Noise, State, Weighting};
+use crate::scm::Ensemble;
+
+/// Which posterior, and how it is sought.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct PosteriorSettings {
+    /// Its name.
+    pub kind: PosteriorKind,
+    /// Draws of the bootstrap.
+    pub draws: usize,
+    /// Particles of DiBS, as all that follows.
+    pub particles: usize,
+    /// Steps at most, without an earlier round.
+    pub steps: usize,
+    /// Steps at most after an earlier round; 0 to start anew each time.
+    pub warm_steps: usize,
+    /// Graphs sampled for each particle at each step.
+    pub mc_samples: usize,
+    /// How sampled graphs are weighted.
+    pub estimator: Estimator,
+    /// `world`, `learned`, or a standard deviation.
+    pub noise: NoiseSetting,
+    /// Which graphs are likely beforehand.
+    pub prior: PriorName,
+    /// Edges a variable, expected beforehand.
+    pub edges_per_node: f64,
+    /// Bring variables to mean 0 and standard deviation 1 inside?
+    pub standardise: bool,
+    /// How particles are weighted.
+    pub weights: Weighting,
+}
+
+/// Posteriors by name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PosteriorKind {
+    /// DAG bootstrap over linear models.
+    Bootstrap,
+    /// DiBS over networks.
+    DibsNonlinear,
+    /// DiBS over linear models.
+    DibsLinear,
+    /// DiBS over graphs of linear models, parameters integrated out.
+    DibsBge,
+}
+
+/// What a posterior is told about noise.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum NoiseSetting {
+    /// Its standard deviation.
+    Known(f64),
+    /// By name.
+    Named(NoiseName),
+}
+
+/// Ways to know the noise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoiseName {
+    /// Told by the world where all variables have the same, else learned.
+    World,
+    /// Learned from the data.
+    Learned,
+}
+
+/// Priors over graphs by name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PriorName {
+    /// Every edge is as likely as any other.
+    Er,
+    /// Few variables have many parents.
+    Sf,
+}
+
+impl Default for PosteriorSettings {
+    fn default() -> Self {
+        let dibs = Dibs::default();
+        Self {
+            kind: PosteriorKind::DibsNonlinear,
+            draws: Bootstrap::default().draws,
+            particles: dibs.particles,
+            steps: dibs.steps,
+            warm_steps: 1000,
+            mc_samples: dibs.samples,
+            estimator: dibs.estimator,
+            noise: NoiseSetting::Named(NoiseName::World),
+            prior: PriorName::Er,
+            edges_per_node: 1.0,
+            standardise: false,
+            weights: dibs.weighting,
+        }
+    }
+}
+
+/// A belief, and what the next round may start from.
+pub struct Belief {
+    /// The weighted models.
+    pub ensemble: Ensemble,
+    /// Draws from which edges had to be removed because of a cycle.
+    pub repaired: usize,
+    /// What the next round starts from, if this posterior has such a thing.
+    pub state: Option<State>,
+}
+
+impl PosteriorSettings {
+    /// The belief after `data`. `noise_sd` is the noise of the world if it is known; `earlier` is the state of the
+    /// belief before the newest rows. `watch` hears (done, all) pieces of work and ends the fit by answering `false`.
+    pub fn fit(
+        &self,
+        data: &Dataset,
+        knowledge: &Knowledge,
+        noise_sd: Option<f64>,
+        earlier: Option<State>,
+        seed: Seed,
+        watch: &mut (dyn FnMut(u64, u64) -> bool + Send),
+    ) -> Result<Belief, CampaignError> {
+        if self.kind == PosteriorKind::Bootstrap {
+            let bootstrap = Bootstrap { draws: self.draws, ..Bootstrap::default() };
+            watch(0, self.draws as u64);
+            let fit = bootstrap.fit(data, knowledge, seed, &|| ())?;
+            return Ok(Belief { ensemble: fit.ensemble, repaired: 0, state: None });
+        }
+        let mut settings = self.dibs(noise_sd);
+        let mut watch = |state: &State| {
+            let taken = state.steps_taken();
+            watch(taken, taken + state.steps_left())
+        };
+        let fit = match earlier.filter(|_| self.warm_steps > 0) {
+            Some(state) => {
+                settings.steps = self.warm_steps.min(self.steps);
+                settings.fit_from(state, data, knowledge, &mut watch)?
+            }
+            None => settings.fit(data, knowledge, seed, &mut watch)?,
+        };
+        Ok(Belief { ensemble: fit.ensemble, repaired: fit.repaired, state: Some(fit.state) })
+    }
+
+    fn dibs(&self, noise_sd: Option<f64>) -> Dibs {
+        let defaults = Dibs::default();
+        Dibs {
+            family: match self.kind {
+                PosteriorKind::DibsLinear => Family::Linear { intercept: true },
+                PosteriorKind::DibsBge => Family::Bge,
+                _ => Family::Nonlinear { hidden: 5 },
+            },
+            noise: match (self.noise, noise_sd) {
+                (NoiseSetting::Known(sd), _) | (NoiseSetting::Named(NoiseName::World), Some(sd)) => {
+                    Noise::Known(sd)
+                }
+                _ => Noise::Learned,
+            },
+            prior: match self.prior {
+                PriorName::Er => GraphPrior::Er { edges_per_node: self.edges_per_node },
+                PriorName::Sf => GraphPrior::Sf,
+            },
+            standardise: self.standardise,
+            particles: self.particles,
+            steps: self.steps,
+            samples: self.mc_samples,
+            acyclicity_samples: defaults.acyclicity_samples.min(self.mc_samples),
+            estimator: self.estimator,
+            weighting: self.weights,
+            ..defaults
+        }
+    }
+}

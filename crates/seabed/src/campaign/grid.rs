@@ -1,0 +1,217 @@
+//! A study as a grid: lists in a configuration stand for one run each, and tables in a list for one setting each.
+//!
+//! The seed varies slowest, so that every finished part of a study compares all strategies on the same worlds.
+
+use std::collections::BTreeMap;
+
+use toml::{Table, Value};
+
+use super::CampaignError;
+use super::config::Config;
+
+/// A key that differs between runs, and its value in one of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Factor {
+    /// For example `design.strategy`.
+    pub key: String,
+    /// As it is written in TOML, texts without quotes.
+    pub value: String,
+}
+
+/// One run of a study.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Planned {
+    /// Its number in the study.
+    pub index: usize,
+    /// Its configuration.
+    pub config: Config,
+    /// What sets it apart from other runs.
+    pub factors: Vec<Factor>,
+    /// World and posterior, for people; runs of one setting are compared.
+    pub setting: String,
+    /// Strategy and values, for people; one line in a figure.
+    pub line: String,
+}
+
+/// Keys whose value is a list by itself.
+const LISTS: [&str; 2] = ["design.grid", "design.range"];
+
+/// More runs are a slip.
+const MOST_RUNS: usize = 100_000;
+
+/// All runs of a study.
+pub fn expand(table: &Table, source: &str) -> Result<Vec<Planned>, CampaignError> {
+    let mut table = table.clone();
+    seeds(&mut table, source)?;
+    let tables = alternatives(&table, "");
+    if tables.len() > MOST_RUNS {
+        return Err(wrong(source, format!("{} runs; at most {MOST_RUNS} make a study", tables.len())));
+    }
+    let configs =
+        tables.into_iter().map(|table| Config::from_table(table, source)).collect::<Result<Vec<_>, _>>()?;
+    let flat: Vec<BTreeMap<String, String>> = configs.iter().map(flattened).collect();
+    for (index, keys) in flat.iter().enumerate() {
+        if flat[..index].contains(keys) {
+            return Err(wrong(source, "two runs are the same; name every value of a list once".into()));
+        }
+    }
+    let varies = |key: &str| flat.iter().any(|keys| keys[key] != flat[0][key]);
+    let varied: Vec<&String> = flat[0].keys().filter(|key| varies(key)).collect();
+    let lines: Vec<(String, String)> = flat.iter().map(|keys| line(keys, &varied)).collect();
+    let planned = configs.iter().enumerate().map(|(index, config)| {
+        let factors =
+            varied.iter().map(|key| Factor { key: (*key).clone(), value: flat[index][*key].clone() });
+        let (strategy, rest) = &lines[index];
+        // The rest is said where a strategy stands in the study with more than one.
+        let alone = lines.iter().all(|(other, others_rest)| other != strategy || others_rest == rest);
+        Planned {
+            index,
+            config: config.clone(),
+            factors: factors.collect(),
+            setting: setting(config, &flat[index], &varied),
+            line: if alone { strategy.clone() } else { format!("{strategy} {rest}") },
+        }
+    });
+    Ok(planned.collect())
+}
+
+/// `seeds = 10` stands for ten seeds from `seed` on.
+fn seeds(table: &mut Table, source: &str) -> Result<(), CampaignError> {
+    let Some(count) = table.remove("seeds") else { return Ok(()) };
+    let first = table.get("seed").map_or(Some(0), Value::as_integer);
+    match (count.as_integer(), first) {
+        (Some(count), Some(first)) if (1..=MOST_RUNS as i64).contains(&count) => {
+            table
+                .insert("seed".into(), (first..first + count).map(Value::Integer).collect::<Vec<_>>().into());
+            Ok(())
+        }
+        (_, None) => Err(wrong(source, "there are `seeds` and a list of `seed`; keep one of them".into())),
+        _ => Err(wrong(source, format!("seeds = {count}: the number of seeds is a positive whole number"))),
+    }
+}
+
+/// Every table that the lists in a table stand for.
+fn alternatives(table: &Table, path: &str) -> Vec<Table> {
+    let slowness =
+        |key: &str| ["seed", "world", "posterior"].iter().position(|slow| *slow == key).unwrap_or(3);
+    let mut keys: Vec<&String> = table.keys().collect();
+    keys.sort_by_key(|key| (slowness(key), *key == "design"));
+    let mut all = vec![Table::new()];
+    for key in keys {
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        let choices = choices(&table[key], &path);
+        all = all
+            .iter()
+            .flat_map(|table| {
+                choices.iter().map(|choice| {
+                    let mut table = table.clone();
+                    table.insert(key.clone(), choice.clone());
+                    table
+                })
+            })
+            .collect();
+    }
+    all
+}
+
+fn choices(value: &Value, path: &str) -> Vec<Value> {
+    match value {
+        Value::Table(table) => alternatives(table, path).into_iter().map(Value::Table).collect(),
+        Value::Array(items) if LISTS.contains(&path) && !items.iter().any(Value::is_array) => {
+            vec![value.clone()]
+        }
+        Value::Array(items) if LISTS.contains(&path) => items.clone(),
+        Value::Array(items) => items.iter().flat_map(|item| choices(item, path)).collect(),
+        other => vec![other.clone()],
+    }
+}
+
+/// All keys of a configuration with their values as text.
+fn flattened(config: &Config) -> BTreeMap<String, String> {
+    fn into(table: &Table, path: &str, flat: &mut BTreeMap<String, String>) {
+        for (key, value) in table {
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            match value {
+                Value::Table(inner) => into(inner, &path, flat),
+                Value::String(text) => drop(flat.insert(path, text.clone())),
+                other => drop(flat.insert(path, other.to_string())),
+            }
+        }
+    }
+    let mut flat = BTreeMap::new();
+    into(&Table::try_from(config).expect("plain keys"), "", &mut flat);
+    flat
+}
+
+/// The strategy, and what else differs in the design.
+fn line(keys: &BTreeMap<String, String>, varied: &[&String]) -> (String, String) {
+    let others = varied.iter().filter(|key| key.starts_with("design.") && **key != "design.strategy");
+    let rest: Vec<String> = others
+        .map(|key| match key.as_str() {
+            "design.values" => keys[*key].clone(),
+            _ => format!("{} {}", key.trim_start_matches("design."), keys[*key]),
+        })
+        .collect();
+    (keys["design.strategy"].clone(), rest.join(", "))
+}
+
+fn setting(config: &Config, keys: &BTreeMap<String, String>, varied: &[&String]) -> String {
+    const NAMED: [&str; 5] = ["world.kind", "world.nodes", "world.mechanism", "world.file", "posterior.kind"];
+    let mut parts = config.world.words();
+    parts.push(keys["posterior.kind"].clone());
+    let rest = varied.iter().filter(|key| {
+        !key.starts_with("design.") && key.as_str() != "seed" && !NAMED.contains(&key.as_str())
+    });
+    parts.extend(rest.map(|key| format!("{key} {}", keys[*key])));
+    parts.join(", ")
+}
+
+fn wrong(source: &str, problem: String) -> CampaignError {
+    CampaignError::Config { source_name: source.to_string(), problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::parse_table;
+    use super::*;
+
+    fn planned(text: &str) -> Vec<Planned> {
+        expand(&parse_table(text, "text").unwrap(), "text").unwrap()
+    }
+
+    #[test]
+    fn lists_make_a_grid_and_tables_in_a_list_stand_for_themselves() {
+        let study = planned(
+            "seeds = 2\n[world]\nkind = [\"er\", \"sf\"]\n[[design]]\nstrategy = \"random\"\n[[design]]\n\
+             strategy = \"soft-cbed\"\nvalues = [\"gp-ucb\", \"fixed\"]\n",
+        );
+        let told: Vec<(u64, &str, &str)> =
+            study.iter().map(|run| (run.config.seed, run.setting.as_str(), run.line.as_str())).collect();
+        let er = "er, 20 variables, nonlinear, dibs-nonlinear";
+        assert_eq!(told[0], (0, er, "random"));
+        assert_eq!(told[1], (0, er, "soft-cbed gp-ucb"));
+        assert_eq!(told[2], (0, er, "soft-cbed fixed"));
+        assert_eq!(told[3].1, "sf, 20 variables, nonlinear, dibs-nonlinear");
+        assert_eq!(told[6], (1, er, "random"));
+        assert_eq!(study.len(), 12);
+        let keys: Vec<&str> = study[0].factors.iter().map(|factor| factor.key.as_str()).collect();
+        assert_eq!(keys, ["design.strategy", "design.values", "seed", "world.kind"]);
+    }
+
+    #[test]
+    fn a_value_that_is_a_list_is_one_value() {
+        assert_eq!(planned("[design]\nrange = [0, 1]\n").len(), 1);
+        let two = planned("[design]\nrange = [[0.0, 1.0], [0.0, 2.0]]\nstrategy = [\"cbed\", \"random\"]\n");
+        assert_eq!(two.len(), 4);
+        assert_eq!(two[0].line, "cbed range [0.0, 1.0]");
+    }
+
+    #[test]
+    fn slips_are_refused() {
+        let of = |text: &str| expand(&parse_table(text, "text").unwrap(), "text").unwrap_err().to_string();
+        assert!(of("seed = [1, 1]").contains("two runs are the same"));
+        assert!(of("seeds = 0").contains("positive"));
+        assert!(of("seeds = 3\nseed = [1]").contains("keep one"));
+        assert!(of("[world]\nnodes = [\"many\"]").contains("invalid type"));
+    }
+}

@@ -1,0 +1,190 @@
+//! What is kept of a round, and the table of all rounds.
+
+use std::io::Write;
+
+use serde::{Deserialize, Serialize};
+
+use crate::design::{Batch, Evaluated};
+use crate::scm::Intervention;
+
+/// What is kept of a fit, beside the ensemble.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Fitted {
+    /// Rows of data under interventions.
+    pub interventional_samples: usize,
+    /// Against the truth; none where the truth is no DAG or has nothing to find.
+    pub eshd: Option<f64>,
+    /// Expected structural intervention distance.
+    pub esid: Option<f64>,
+    /// Area under the ROC curve.
+    pub auroc: Option<f64>,
+    /// Average precision.
+    pub auprc: Option<f64>,
+    /// Expected F1.
+    pub ef1: Option<f64>,
+    /// Mean squared error of the edge probabilities.
+    pub brier: Option<f64>,
+    /// Expected calibration error.
+    pub ece: Option<f64>,
+    /// Entropy of the edge marginals, in nats.
+    pub edge_entropy: f64,
+    /// Draws whose cycles were broken.
+    pub repaired_cyclic: usize,
+    /// Wall time, in seconds.
+    pub seconds: f64,
+}
+
+/// What is kept of a design.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Designed {
+    /// The batch, in the order of the choice.
+    pub batch: Vec<Experiment>,
+    /// What the batch is expected to teach, in nats.
+    pub information: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+    /// What there is to learn, in nats.
+    pub entropy: f64,
+    /// Every design that was looked at.
+    pub evaluated: Vec<Evaluation>,
+    /// Wall time, in seconds.
+    pub seconds: f64,
+}
+
+/// An experiment of a batch.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Experiment {
+    /// Names and values of what is set.
+    pub targets: Vec<(String, f64)>,
+    /// What it teaches on its own, in nats.
+    pub information: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+    /// What it adds to those before it, in nats.
+    pub gain: f64,
+    /// What it costs.
+    pub cost: f64,
+}
+
+/// A design that was looked at.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Evaluation {
+    /// Names and values of what is set.
+    pub targets: Vec<(String, f64)>,
+    /// What it teaches on its own, in nats.
+    pub information: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+}
+
+impl Designed {
+    pub(super) fn new(batch: &Batch, names: &[String], seconds: f64) -> Self {
+        let targets = |design: &Intervention| -> Vec<(String, f64)> {
+            design.settings().iter().map(|&(node, value)| (names[node].clone(), value)).collect()
+        };
+        let evaluated = |evaluated: &Evaluated| Evaluation {
+            targets: targets(&evaluated.design),
+            information: evaluated.information.nats,
+            standard_error: evaluated.information.standard_error,
+        };
+        Self {
+            batch: batch
+                .chosen
+                .iter()
+                .map(|chosen| Experiment {
+                    targets: targets(&chosen.design),
+                    information: chosen.information.nats,
+                    standard_error: chosen.information.standard_error,
+                    gain: chosen.gain,
+                    cost: chosen.cost,
+                })
+                .collect(),
+            information: batch.information.nats,
+            standard_error: batch.information.standard_error,
+            entropy: batch.entropy,
+            evaluated: batch.evaluated.iter().map(evaluated).collect(),
+            seconds,
+        }
+    }
+}
+
+/// A row of `metrics.csv`: the belief of a round, and the batch that was chosen from it.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MetricRow {
+    /// 0 before any experiment.
+    pub round: usize,
+    /// Rows of data under interventions.
+    pub interventional_samples: usize,
+    /// Expected structural Hamming distance.
+    pub eshd: Option<f64>,
+    /// Expected structural intervention distance.
+    pub esid: Option<f64>,
+    /// Area under the ROC curve of the edge probabilities.
+    pub auroc: Option<f64>,
+    /// Average precision of the edge probabilities.
+    pub auprc: Option<f64>,
+    /// Expected F1 of the edges.
+    pub ef1: Option<f64>,
+    /// Mean squared error of the edge probabilities.
+    pub brier: Option<f64>,
+    /// Expected information of the batch, in nats; none in the last round.
+    pub batch_information: Option<f64>,
+    /// Wall time of the fit, in seconds.
+    pub fit_seconds: f64,
+    /// Wall time of the design, in seconds; none in the last round.
+    pub design_seconds: Option<f64>,
+    /// Expected calibration error of the edge probabilities.
+    pub ece: Option<f64>,
+    /// Entropy of the edge marginals, in nats.
+    pub edge_entropy: f64,
+    /// Draws whose cycles were broken.
+    pub repaired_cyclic: usize,
+}
+
+impl MetricRow {
+    pub(super) fn new(round: usize, fitted: &Fitted, designed: Option<&Designed>) -> Self {
+        Self {
+            round,
+            interventional_samples: fitted.interventional_samples,
+            eshd: fitted.eshd,
+            esid: fitted.esid,
+            auroc: fitted.auroc,
+            auprc: fitted.auprc,
+            ef1: fitted.ef1,
+            brier: fitted.brier,
+            batch_information: designed.map(|designed| designed.information),
+            fit_seconds: fitted.seconds,
+            design_seconds: designed.map(|designed| designed.seconds),
+            ece: fitted.ece,
+            edge_entropy: fitted.edge_entropy,
+            repaired_cyclic: fitted.repaired_cyclic,
+        }
+    }
+}
+
+/// `interventions.csv`: one line an experiment.
+pub(super) fn write_interventions(out: &mut dyn Write, rounds: &[Designed]) -> csv::Result<()> {
+    let mut table = csv::Writer::from_writer(out);
+    table.write_record([
+        "round",
+        "experiment",
+        "targets",
+        "values",
+        "information",
+        "standard_error",
+        "gain",
+        "cost",
+    ])?;
+    for (round, designed) in rounds.iter().enumerate() {
+        for (k, experiment) in designed.batch.iter().enumerate() {
+            let names: Vec<&str> = experiment.targets.iter().map(|target| target.0.as_str()).collect();
+            let values: Vec<String> = experiment.targets.iter().map(|target| target.1.to_string()).collect();
+            let numbers =
+                [experiment.information, experiment.standard_error, experiment.gain, experiment.cost];
+            let places = [round.to_string(), k.to_string(), names.join(";"), values.join(";")];
+            table.write_record(places.into_iter().chain(numbers.iter().map(f64::to_string)))?;
+        }
+    }
+    Ok(table.flush()?)
+}

@@ -1,0 +1,190 @@
+//! The world of a run: what answers its experiments, and the truth that beliefs are scored against.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::CampaignError;
+use crate::data::Dataset;
+use crate::graph::Dag;
+use crate::num::random::{Purpose, Seed};
+use crate::scm::{Intervention, Scm};
+use crate::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, World};
+
+/// Which world.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct WorldSettings {
+    /// Where the world comes from.
+    pub kind: WorldKind,
+    /// Variables of a random model.
+    pub nodes: usize,
+    /// Edges a variable of a random model.
+    pub edges_per_node: f64,
+    /// Mechanisms of a random model.
+    pub mechanism: MechanismName,
+    /// Hidden units of nonlinear mechanisms.
+    pub hidden: usize,
+    /// Weights of linear mechanisms.
+    pub weights: LinearWeights,
+    /// Standard deviation of the noise.
+    pub noise_sd: f64,
+    /// From `noise_sd` (first variable) to ten times as much (last)?
+    pub unequal_noise: bool,
+    /// Bring every variable to mean 0 and standard deviation 1?
+    pub standardise: bool,
+    /// The file of a model; none if empty.
+    pub file: PathBuf,
+    /// Samples without intervention before the first batch.
+    pub observations: usize,
+}
+
+/// Kinds of worlds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorldKind {
+    /// A random model on an Erdős–Rényi graph.
+    Er,
+    /// A random model on a scale-free graph.
+    Sf,
+    /// A model from a file.
+    Scm,
+}
+
+/// Kinds of mechanisms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MechanismName {
+    /// Weighted sums.
+    Linear,
+    /// Networks.
+    Nonlinear,
+}
+
+impl Default for WorldSettings {
+    fn default() -> Self {
+        Self {
+            kind: WorldKind::Er,
+            nodes: 20,
+            edges_per_node: 1.0,
+            mechanism: MechanismName::Nonlinear,
+            hidden: 5,
+            weights: LinearWeights::Normal,
+            noise_sd: 0.1,
+            unequal_noise: false,
+            standardise: false,
+            file: PathBuf::new(),
+            observations: 100,
+        }
+    }
+}
+
+/// A world that answers.
+pub struct Scene {
+    world: Box<dyn World + Send + Sync>,
+    truth: Dag,
+    /// The one noise level of all variables, if there is one.
+    noise_sd: Option<f64>,
+    seed: Seed,
+}
+
+impl Scene {
+    /// The world of the settings: a function of them and the seed alone.
+    pub fn new(settings: &WorldSettings, seed: Seed) -> Result<Self, CampaignError> {
+        let scm = match settings.kind {
+            WorldKind::Er => settings.synthetic(GraphKind::Er).draw(seed)?,
+            WorldKind::Sf => settings.synthetic(GraphKind::Sf).draw(seed)?,
+            WorldKind::Scm if settings.file.as_os_str().is_empty() => {
+                let problem = "kind = \"scm\" needs the file of a model; set world.file".to_string();
+                return Err(CampaignError::Config { source_name: "world".into(), problem });
+            }
+            WorldKind::Scm => Scm::read(&settings.file)?,
+        };
+        let first = scm.noise_sd()[0];
+        let noise_sd = scm.noise_sd().iter().all(|sd| *sd == first).then_some(first);
+        Ok(Self { truth: scm.dag().clone(), world: Box::new(scm), noise_sd, seed })
+    }
+
+    /// The graph that is to be found.
+    pub fn truth(&self) -> &Dag {
+        &self.truth
+    }
+
+    /// The variables' names.
+    pub fn names(&self) -> &[String] {
+        self.world.names()
+    }
+
+    /// The one noise level of all variables, if there is one.
+    pub fn noise_sd(&self) -> Option<f64> {
+        self.noise_sd
+    }
+
+    /// What is seen before any experiment.
+    pub fn observations(&self, samples: usize) -> Result<Dataset, CampaignError> {
+        Ok(self.world.experiment(&Intervention::none(), samples, self.seed.stream(Purpose::Noise))?)
+    }
+
+    /// The outcomes of a batch in the round, `replicates` of each experiment. Every experiment has noise of its own.
+    pub fn outcomes(
+        &self,
+        round: usize,
+        batch: &[Intervention],
+        replicates: usize,
+    ) -> Result<Dataset, CampaignError> {
+        let stream = self.seed.stream(Purpose::Outcomes).at(round as u64);
+        let mut all: Option<Dataset> = None;
+        for (k, experiment) in batch.iter().enumerate() {
+            let outcome = self.world.experiment(experiment, replicates, stream.at(k as u64))?;
+            match &mut all {
+                None => all = Some(outcome),
+                Some(all) => all.append(&outcome)?,
+            }
+        }
+        all.ok_or(CampaignError::EmptyBatch { round })
+    }
+}
+
+impl WorldSettings {
+    fn synthetic(&self, graph: GraphKind) -> Synthetic {
+        Synthetic {
+            graph,
+            nodes: self.nodes,
+            edges_per_node: self.edges_per_node,
+            mechanism: match self.mechanism {
+                MechanismName::Linear => MechanismKind::Linear(self.weights),
+                MechanismName::Nonlinear => MechanismKind::Mlp { hidden: self.hidden },
+            },
+            noise: if self.unequal_noise {
+                NoiseLevels::Unequal(self.noise_sd)
+            } else {
+                NoiseLevels::Equal(self.noise_sd)
+            },
+            standardised: self.standardise,
+        }
+    }
+}
+
+impl WorldSettings {
+    /// What the world is, for people.
+    pub(super) fn words(&self) -> Vec<String> {
+        let kind =
+            |kind: &str| vec![kind.to_string(), format!("{} variables", self.nodes), self.mechanism.word()];
+        match self.kind {
+            WorldKind::Er => kind("er"),
+            WorldKind::Sf => kind("sf"),
+            WorldKind::Scm => {
+                vec![self.file.file_stem().map_or("scm".into(), |stem| stem.to_string_lossy().into())]
+            }
+        }
+    }
+}
+
+impl MechanismName {
+    fn word(self) -> String {
+        match self {
+            Self::Linear => "linear".into(),
+            Self::Nonlinear => "nonlinear".into(),
+        }
+    }
+}
