@@ -6,6 +6,7 @@ use clap::Args;
 use seabed::campaign::{Outcome, Sweep, parse_table};
 
 use crate::failure::Failure;
+use crate::report::of_study;
 use crate::rounds::{HEADING, Live, interruptible};
 use crate::run::print;
 
@@ -54,5 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         print("\n")?;
     }
     sweep.write_results()?;
-    print(&format!("all of it is in {}\n", arguments.out.display()))
+    let place = arguments.out.join("report.html");
+    of_study(&sweep, &arguments.out, &place, None, Some(0))?;
+    print(&format!("the report is {}\n", place.display()))
 }

@@ -10,6 +10,7 @@ mod evaluate;
 mod failure;
 mod fit;
 mod progress;
+mod report;
 mod rounds;
 mod run;
 mod settings;
@@ -37,6 +38,7 @@ enum Command {
     Evaluate(evaluate::Arguments),
     Run(run::Arguments),
     Sweep(sweep::Arguments),
+    Report(report::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Command::Evaluate(arguments) => evaluate::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -133,6 +133,7 @@ impl Sweep {
             Err(error) => {
                 if !matches!(error, CampaignError::Interrupted) {
                     // On a full disk not even this can be written; it is told to the user anyway.
+                    let _ = fs::create_dir_all(self.folder(index).path());
                     let _ = write_atomically(&place, |out| writeln!(out, "{error}"));
                 }
                 Outcome::Failed(error)

@@ -1,0 +1,214 @@
+//! `seabed report`: pages and figures of a run or a study.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use seabed::campaign::{Evaluation, MetricRow, RunFolder, Sweep};
+use seabed::data::{read_graph, write_atomically};
+use seabed_report::{InformationCurve, Intervention, Line, Run, RunView, Section, Setting, Study, page};
+
+use crate::failure::Failure;
+use crate::run::print;
+
+/// Make a report of a run or a study: one HTML page that needs no network, and the figures as SVG.
+///
+/// A study shows each metric against the number of interventional samples, mean and standard error over seeds, one
+/// line a strategy, and compares the strategies in pairs of the same seed. A run shows what is believed, beside the
+/// truth, the experiments that were made, and what each value of each target promised in the last round.
+#[derive(Args)]
+#[command(after_help = "Example: seabed report linear && xdg-open linear/report.html")]
+pub struct Arguments {
+    /// The folder of `seabed run`, `seabed sweep` or `seabed demo`.
+    folder: PathBuf,
+    /// Where the page goes; report.html in the folder if it is not given. Figures go into `figures` beside it.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The line that the others are compared with; the random one if it is not given.
+    #[arg(long, value_name = "LINE")]
+    baseline: Option<String>,
+    /// A run of the study to show in detail, by its number.
+    #[arg(long, value_name = "INDEX")]
+    run: Option<usize>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let folder = &arguments.folder;
+    let place = arguments.out.clone().unwrap_or_else(|| folder.join("report.html"));
+    if folder.join("sweep.toml").exists() {
+        let sweep = Sweep::load(folder)?;
+        of_study(&sweep, folder, &place, arguments.baseline.as_deref(), arguments.run)?;
+    } else if folder.join("config.toml").exists() {
+        if arguments.run.is_some() || arguments.baseline.is_some() {
+            return Err(Failure::Input(anyhow::anyhow!(
+                "--run and --baseline are about studies; {} is a single run",
+                folder.display()
+            )));
+        }
+        let view = run_view(&RunFolder::new(folder), &title(folder))?;
+        write(&place, &seabed_report::run_html(&view), seabed_report::run_figures(&view))?;
+    } else {
+        return Err(Failure::Input(anyhow::anyhow!(
+            "{}: there is no run and no study here: neither config.toml nor sweep.toml",
+            folder.display()
+        )));
+    }
+    print(&format!("the report is {}\n", place.display()))
+}
+
+/// The page of a study, with one run in detail if asked for.
+pub fn of_study(
+    sweep: &Sweep,
+    folder: &Path,
+    place: &Path,
+    baseline: Option<&str>,
+    detail: Option<usize>,
+) -> Result<(), Failure> {
+    let study = study(sweep, &title(folder), baseline)?;
+    let mut figures = seabed_report::study_figures(&study);
+    let view = detail.map(|index| run_in_detail(sweep, index)).transpose()?;
+    let mut sections = vec![Section::Study(&study)];
+    if let Some(view) = &view {
+        sections.push(Section::Run(view));
+        figures.extend(seabed_report::run_figures(view));
+    }
+    write(place, &page(&study.title, &sections), figures)
+}
+
+fn title(folder: &Path) -> String {
+    let name = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+    name.file_name().map_or("seabed".into(), |name| name.to_string_lossy().into_owned())
+}
+
+fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study, Failure> {
+    let finished = sweep.finished()?;
+    if finished.is_empty() {
+        return Err(Failure::Input(anyhow::anyhow!("no run of the study is finished; `seabed sweep` goes on with it")));
+    }
+    let mut settings: Vec<Setting> = Vec::new();
+    for (planned, rows) in &finished {
+        let setting = entry(&mut settings, |setting| setting.name == planned.setting, || Setting {
+            name: planned.setting.clone(),
+            ..Setting::default()
+        });
+        let line = entry(&mut setting.lines, |line| line.label == planned.line, || Line {
+            label: planned.line.clone(),
+            ..Line::default()
+        });
+        line.runs.push(Run { seed: planned.config.seed, rows: rows.iter().map(metric_row).collect() });
+    }
+    let labels = || settings.iter().flat_map(|setting| setting.lines.iter().map(|line| line.label.as_str()));
+    let baseline = match baseline {
+        Some(name) if labels().any(|label| label == name) => name,
+        Some(name) => {
+            let mut known: Vec<&str> = labels().collect();
+            known.sort_unstable();
+            known.dedup();
+            return Err(Failure::Input(anyhow::anyhow!(
+                "--baseline {name}: there is no such line; the lines are {}",
+                known.join(", ")
+            )));
+        }
+        None => {
+            let random = labels().find(|label| *label == "random").or_else(|| labels().find(|l| l.starts_with("random")));
+            random.or_else(|| labels().next()).unwrap_or("random")
+        }
+    };
+    let baseline = baseline.to_string();
+    Ok(Study { title: title.to_string(), settings, baseline })
+}
+
+/// The item that `is` it, made if there is none.
+fn entry<T>(items: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &mut T {
+    let at = items.iter().position(is).unwrap_or_else(|| {
+        items.push(make());
+        items.len() - 1
+    });
+    &mut items[at]
+}
+
+fn run_in_detail(sweep: &Sweep, index: usize) -> Result<RunView, Failure> {
+    let Some(planned) = sweep.runs().get(index) else {
+        return Err(Failure::Input(anyhow::anyhow!(
+            "--run {index}: the study has the runs 0 to {}",
+            sweep.runs().len() - 1
+        )));
+    };
+    let title = format!("Run {index}: {}, {}, seed {}", planned.setting, planned.line, planned.config.seed);
+    run_view(&sweep.folder(index), &title)
+}
+
+fn run_view(folder: &RunFolder, title: &str) -> Result<RunView, Failure> {
+    let rows = folder.metrics()?;
+    let Some(last) = rows.last() else {
+        return Err(Failure::Input(anyhow::anyhow!(
+            "{}: no round is complete yet; `seabed run` goes on with it",
+            folder.path().display()
+        )));
+    };
+    let ensemble = folder.ensemble(last.round)?;
+    let truth = folder.path().join("truth.csv");
+    let truth = if truth.exists() { Some(read_graph(&truth)?.aligned(ensemble.names())?.adjacency) } else { None };
+    let designs: Vec<_> = (0..rows.len()).map(|round| folder.designed(round)).collect::<Result<_, _>>()?;
+    let interventions = designs.iter().enumerate().flat_map(|(round, designed)| {
+        designed.iter().flat_map(|designed| &designed.batch).map(move |experiment| Intervention {
+            round,
+            targets: experiment.targets.clone(),
+            information: Some(experiment.information),
+            standard_error: Some(experiment.standard_error),
+        })
+    });
+    let fits: f64 = rows.iter().map(|row| row.fit_seconds).sum();
+    let design: f64 = rows.iter().filter_map(|row| row.design_seconds).sum();
+    Ok(RunView {
+        title: title.to_string(),
+        config_text: folder.config()?.map_or(String::new(), |config| config.to_toml()),
+        names: ensemble.names().to_vec(),
+        truth,
+        edge_probabilities: ensemble.edge_probabilities(),
+        rows: rows.iter().map(metric_row).collect(),
+        interventions: interventions.collect(),
+        curves: designs.iter().flatten().next_back().map_or(Vec::new(), |designed| curves(&designed.evaluated)),
+        timing: vec![("fits".into(), fits), ("designs".into(), design)],
+    })
+}
+
+/// Information against value for each target that was tried alone.
+fn curves(evaluated: &[Evaluation]) -> Vec<InformationCurve> {
+    let mut of_target: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+    for evaluation in evaluated {
+        if let [(target, value)] = &evaluation.targets[..] {
+            of_target.entry(target).or_default().push((*value, evaluation.information));
+        }
+    }
+    let curve = |(target, points): (&str, Vec<(f64, f64)>)| InformationCurve { target: target.into(), points };
+    of_target.into_iter().map(curve).collect()
+}
+
+fn metric_row(row: &MetricRow) -> seabed_report::MetricRow {
+    seabed_report::MetricRow {
+        round: row.round,
+        interventional_samples: row.interventional_samples,
+        eshd: row.eshd,
+        esid: row.esid,
+        auroc: row.auroc,
+        auprc: row.auprc,
+        ef1: row.ef1,
+        brier: row.brier,
+        ece: row.ece,
+        batch_information: row.batch_information,
+    }
+}
+
+fn write(place: &Path, html: &str, figures: Vec<(String, String)>) -> Result<(), Failure> {
+    let save = |path: &Path, text: &str| {
+        write_atomically(path, |out| out.write_all(text.as_bytes())).map_err(|error| Failure::writing(Some(path), error))
+    };
+    let folder = place.with_file_name("figures");
+    fs::create_dir_all(&folder).map_err(|error| Failure::writing(Some(&folder), error))?;
+    for (stem, svg) in figures {
+        save(&folder.join(format!("{stem}.svg")), &svg)?;
+    }
+    save(place, html)
+}
