@@ -9,13 +9,13 @@ use crate::svg::{Figure, at, escape, fitted};
 /// Edges below this probability are never drawn.
 const LEAST_PROBABILITY: f64 = 0.1;
 
-/// From which probability on edges are drawn: the most probable 3 d of them at most.
+/// From which probability on edges are drawn: the most probable 2 d of them at most.
 pub(crate) fn threshold(run: &RunView) -> f64 {
     let nodes = run.names.len();
     let all = (0..nodes).flat_map(|i| (0..nodes).map(move |j| (i, j)));
     let mut probabilities: Vec<f64> = all.map(|(i, j)| run.probability(i, j)).collect();
     probabilities.sort_by(|a, b| b.total_cmp(a));
-    probabilities.get(3 * nodes).map_or(LEAST_PROBABILITY, |p| (p + 1e-9).max(LEAST_PROBABILITY))
+    probabilities.get(2 * nodes).map_or(LEAST_PROBABILITY, |p| (p + 1e-9).max(LEAST_PROBABILITY))
 }
 
 struct Edge {
@@ -155,7 +155,10 @@ fn inside(point: (f64, f64), centre: (f64, f64), half: (f64, f64), margin: f64) 
 
 /// The first of some bends whose curve meets no other node, else the one that meets fewest.
 fn clear_curve(layout: &Layout, edge: &Edge, both: bool) -> Curve {
-    let bends: &[f64] = if both {
+    let bends: &[f64] = if layout.circular {
+        // Chords of a circle meet no other node.
+        if both { &[0.04] } else { &[0.0] }
+    } else if both {
         &[0.1, 0.17, 0.25, 0.35, 0.5, -0.25, -0.5]
     } else {
         &[0.0, 0.08, -0.08, 0.15, -0.15, 0.22, -0.22, 0.3, -0.3, 0.4, -0.4, 0.55, -0.55]
@@ -193,7 +196,7 @@ fn draw_edge(body: &mut String, run: &RunView, layout: &Layout, edge: &Edge, bot
     let length = (end.0 - stop.0).hypot(end.1 - stop.1).max(1e-6);
     let side = ((end.1 - stop.1) / length * size * 0.45, -(end.0 - stop.0) / length * size * 0.45);
     let dash = if edge.class == "false" { " stroke-dasharray=\"5 3\"" } else { "" };
-    let width = 0.9 + 2.1 * edge.strength;
+    let width = (0.9 + 2.1 * edge.strength) * if layout.circular { 0.6 } else { 1.0 };
     let opacity = 0.35 + 0.65 * edge.strength;
     let note = format!(
         "{} → {}: {:.2}",

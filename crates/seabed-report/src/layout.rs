@@ -32,7 +32,11 @@ pub(crate) fn layout(run: &RunView) -> Layout {
     let parents: Vec<Vec<usize>> = (0..nodes).map(|j| (0..nodes).filter(|&i| edge(i, j)).collect()).collect();
     let parents = without_cycles(&parents);
     let rows = rows(&parents);
-    if nodes > LAYERED_UP_TO || rows.len() > MOST_ROWS { circle(nodes, &rows) } else { layers(run, &rows) }
+    if nodes > LAYERED_UP_TO || rows.len() > MOST_ROWS {
+        circle(&neighbourly(&parents))
+    } else {
+        layers(run, &rows)
+    }
 }
 
 /// The same graph less the edges that close cycles in a depth-first walk from child to parent.
@@ -132,10 +136,28 @@ fn layers(run: &RunView, rows: &[Vec<usize>]) -> Layout {
     Layout { width, height, centres, halves, circular: false }
 }
 
-fn circle(nodes: usize, rows: &[Vec<usize>]) -> Layout {
+/// An order in which neighbours are close: a depth-first walk that takes edges either way.
+fn neighbourly(parents: &[Vec<usize>]) -> Vec<usize> {
+    let nodes = parents.len();
+    let near =
+        |v: usize| (0..nodes).rev().filter(move |&u| parents[v].contains(&u) || parents[u].contains(&v));
+    let mut order = Vec::with_capacity(nodes);
+    let mut seen = vec![false; nodes];
+    let mut waiting: Vec<usize> = (0..nodes).rev().collect();
+    while let Some(v) = waiting.pop() {
+        if !std::mem::replace(&mut seen[v], true) {
+            order.push(v);
+            waiting.extend(near(v).filter(|&u| !seen[u]));
+        }
+    }
+    order
+}
+
+fn circle(order: &[usize]) -> Layout {
+    let nodes = order.len();
     let (size, radius) = (420.0, 138.0);
     let mut centres = vec![(0.0, 0.0); nodes];
-    for (k, &v) in rows.iter().flatten().enumerate() {
+    for (k, &v) in order.iter().enumerate() {
         let angle = (k as f64 / nodes as f64 - 0.25) * std::f64::consts::TAU;
         centres[v] = (size / 2.0 + radius * angle.cos(), size / 2.0 + radius * angle.sin());
     }

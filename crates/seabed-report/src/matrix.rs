@@ -55,6 +55,9 @@ pub(crate) fn draw(run: &RunView) -> Figure {
 
 fn cells(body: &mut String, run: &RunView, cell: f64) {
     let nodes = run.names.len();
+    // No variable causes itself: a line through the diagonal.
+    let size = at(cell * nodes as f64);
+    let _ = writeln!(body, "<path class=\"diagonal\" d=\"M0 0L{size} {size}\"/>");
     let pairs = || (0..nodes).flat_map(|i| (0..nodes).map(move |j| (i, j)));
     let square = |class: &str, i: usize, j: usize, inset: f64, more: &str| {
         let (x, y) = (at(j as f64 * cell + inset), at(i as f64 * cell + inset));
@@ -63,9 +66,7 @@ fn cells(body: &mut String, run: &RunView, cell: f64) {
     };
     for (i, j) in pairs() {
         let p = run.probability(i, j);
-        if i == j {
-            let _ = writeln!(body, "{}/>", square("diagonal", i, j, 0.5, ""));
-        } else if p >= 0.005 {
+        if p >= 0.005 {
             let note = escape(&format!("{} → {}: {p:.2}", run.names[i], run.names[j]));
             let opacity = format!(" fill-opacity=\"{p:.2}\"");
             let _ = writeln!(body, "{}><title>{note}</title></rect>", square("cell", i, j, 0.5, &opacity));

@@ -72,13 +72,21 @@ pub(crate) fn section(run: &RunView) -> String {
 
 fn belief(html: &mut String, run: &RunView) {
     let places = layout(run);
-    html.push_str("<h3>Belief after the last round</h3>\n<div class=\"pair\">\n");
+    let matrix = matrix::draw(run);
+    // A matrix that fits stands beside the graphs; a large one keeps its size and may be scrolled.
+    let beside = !places.circular && matrix.width <= 400.0;
+    let class = if places.circular { "pair" } else { "figures" };
+    let _ = writeln!(html, "<h3>Belief after the last round</h3>\n<div class=\"{class}\">");
     html.push_str(&graph::belief(run, &places).above(&graph::legend(run)).inline());
     if let Some(truth) = graph::truth(run, &places) {
         html.push('\n');
         html.push_str(&truth.inline());
     }
-    let _ = writeln!(html, "\n</div>\n<div class=\"scroll\">{}</div>", matrix::draw(run).inline());
+    if beside {
+        let _ = writeln!(html, "\n{}\n</div>", matrix.inline());
+    } else {
+        let _ = writeln!(html, "\n</div>\n<div class=\"scroll\">{}</div>", matrix.inline());
+    }
 }
 
 fn information(html: &mut String, run: &RunView) {

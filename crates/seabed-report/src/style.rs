@@ -78,7 +78,7 @@ svg .end{text-anchor:end}
 svg .grid{stroke:$grid;stroke-width:1;fill:none}
 svg .axis{stroke:$soft;stroke-width:1;fill:none}
 svg .line{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
-svg .band{fill-opacity:.16;stroke:none}
+svg .band{fill-opacity:.2;stroke:none}
 svg .mark{stroke-width:1.6}
 svg .hollow{fill:$paper}
 svg .node{fill:$node;stroke:$soft;stroke-width:1}
@@ -91,7 +91,7 @@ svg .head.false{fill:$c1}
 svg .cell{fill:$heat}
 svg .empty{fill:$card}
 svg .edgecell{fill:none;stroke:$true;stroke-width:1.8}
-svg .diagonal{fill:$rule}
+svg .diagonal{stroke:$rule;stroke-width:1.5;fill:none}
 ";
 
 /// Rules for the page around the figures.
@@ -110,6 +110,9 @@ p{margin:.4em 0;max-width:75ch}
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,340px),1fr));gap:12px}
 .panels{display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:8px}
 .figures svg,.pair svg,.panels svg{display:block;width:100%;height:auto}
+.figures svg{max-width:480px}
+.pair svg{max-width:580px}
+.note svg{vertical-align:-2px}
 .legend{margin:.4em 0}
 .legend svg{vertical-align:middle}
 .legend span{display:inline-block;margin:0 1.2em .2em 0;font-size:.92rem;white-space:normal}

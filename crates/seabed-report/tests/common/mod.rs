@@ -81,7 +81,7 @@ pub fn run(d: usize, cyclic: bool) -> RunView {
         } else if truth[j][i] {
             0.4 * u
         } else {
-            0.6 * u.powi(8)
+            0.6 * u.powi(30)
         }
     };
     let curve = |v: usize| {
