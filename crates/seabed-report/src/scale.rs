@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn numbers_as_text() {
-        assert_eq!(number(Some(0.012345)), "0.01234");
+        assert_eq!(number(Some(0.012342)), "0.01234");
         assert_eq!(number(Some(-12.5)), "−12.50");
         assert_eq!(number(Some(f64::NAN)), "–");
         assert_eq!(number(None), "–");

@@ -54,11 +54,11 @@ const MARKERS: [Marker; 4] = [Marker::Circle, Marker::Square, Marker::Triangle, 
 
 /// The look of the `index`-th line; neighbours differ in all three, and 96 in at least one.
 pub(crate) fn look(index: usize) -> Look {
-    let turn = index / LINE_COLOURS;
+    let (turn, colour) = (index / LINE_COLOURS, index % LINE_COLOURS);
     Look {
-        class: CLASSES[index % LINE_COLOURS],
-        dash: DASHES[(index + turn) % DASHES.len()],
-        marker: MARKERS[(index + turn / DASHES.len()) % MARKERS.len()],
+        class: CLASSES[colour],
+        dash: DASHES[(colour + turn) % DASHES.len()],
+        marker: MARKERS[(colour + turn / DASHES.len()) % MARKERS.len()],
     }
 }
 
