@@ -85,7 +85,7 @@ pub(crate) fn number(value: Option<f64>) -> String {
 
 /// `mean ± standard error`, the error with two significant digits and the mean with as many decimals.
 pub(crate) fn with_error(mean: f64, error: Option<f64>) -> String {
-    let Some(error) = error.filter(|e| e.is_finite() && *e > 0.0) else { return number(Some(mean)) };
+    let Some(error) = error.filter(|e| e.is_finite()) else { return number(Some(mean)) };
     if !(1e-4..1e6).contains(&error) || mean.abs() >= 1e6 {
         return format!("{} ± {}", number(Some(mean)), number(Some(error)));
     }
@@ -150,6 +150,7 @@ mod tests {
         assert_eq!(with_error(-0.0001, Some(0.02)), "0.000 ± 0.020");
         assert_eq!(with_error(123.4, Some(12.0)), "123 ± 12");
         assert_eq!(with_error(2.0, None), "2.000");
+        assert_eq!(with_error(2.0, Some(0.0)), "2.000 ± 0");
         assert_eq!((p_value(0.0004), p_value(0.04882)), ("< 0.001".into(), "0.049".into()));
     }
 }

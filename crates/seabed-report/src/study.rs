@@ -210,11 +210,11 @@ pub(crate) fn area_table(setting: &Setting, baseline: &str) -> String {
         format!("No line is called {name}, so there are no differences.")
     };
     format!(
-        "<h3>Areas under the curves</h3>\n<div class=\"scroll\"><table>\n<thead><tr><th>line</th>\
-         <th class=\"number\">runs</th><th class=\"number\">mean height</th><th class=\"number\">− {name}</th>\
-         <th class=\"number\">p</th><th class=\"number\">wins / ties / losses</th></tr></thead>\n{rows}</table></div>\n\
+        "<h3>Areas under the curves</h3>\n<div class=\"scroll\"><table class=\"areas\">\n<thead><tr><th>line</th>\
+         <th class=\"number\" title=\"runs\">n</th><th class=\"number\">mean height</th><th class=\"number\">− {name}</th>\
+         <th class=\"number\">p</th><th class=\"number\">wins/<wbr>ties/<wbr>losses</th></tr></thead>\n{rows}</table></div>\n\
          <p class=\"note\">Mean height of a run’s curve over its interventional samples; mean ± standard error over \
-         seeds. {paired}{left_out}</p>\n"
+         n seeds. {paired}{left_out}</p>\n"
     )
 }
 
@@ -230,7 +230,7 @@ fn table_row(row: &Comparison, metric: Metric) -> String {
                 (true, true) => format!("<span class=\"good\">✓ {}</span>", escape(&p_value(against.p))),
                 (true, false) => format!("<span class=\"bad\">✗ {}</span>", escape(&p_value(against.p))),
             };
-            let counts = format!("{} / {} / {}", against.wins, against.ties, against.losses);
+            let counts = format!("{}/{}/{}", against.wins, against.ties, against.losses);
             [with_error(mean, against.difference.standard_error), verdict, counts]
         },
     );

@@ -128,6 +128,14 @@ tr.group th{font-weight:600;padding-top:12px;border-bottom:1px solid $soft}
 .bad{color:$bad;font-weight:600}
 pre{background:$card;border:1px solid $rule;border-radius:6px;padding:10px;overflow-x:auto;font-size:.82rem}
 summary{cursor:pointer;margin:.8em 0}
+@media (max-width:600px){
+.areas,.areas thead,.areas tbody{display:block}
+.areas tr{display:grid;grid-template-columns:6fr 29fr 31fr 18fr 16fr;border-bottom:1px solid $rule}
+.areas th,.areas td{font-size:.78rem;padding:2px 0 2px 3px;border-bottom:0}
+.areas tbody th{grid-column:1/-1;padding-left:0}
+.areas thead th:first-child{display:none}
+.areas thead .number{white-space:normal}
+}
 ";
 
 /// Lines' colours as strokes and fills.
