@@ -84,18 +84,22 @@ fn title(folder: &Path) -> String {
 fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study, Failure> {
     let finished = sweep.finished()?;
     if finished.is_empty() {
-        return Err(Failure::Input(anyhow::anyhow!("no run of the study is finished; `seabed sweep` goes on with it")));
+        return Err(Failure::Input(anyhow::anyhow!(
+            "no run of the study is finished; `seabed sweep` goes on with it"
+        )));
     }
     let mut settings: Vec<Setting> = Vec::new();
     for (planned, rows) in &finished {
-        let setting = entry(&mut settings, |setting| setting.name == planned.setting, || Setting {
-            name: planned.setting.clone(),
-            ..Setting::default()
-        });
-        let line = entry(&mut setting.lines, |line| line.label == planned.line, || Line {
-            label: planned.line.clone(),
-            ..Line::default()
-        });
+        let setting = entry(
+            &mut settings,
+            |setting| setting.name == planned.setting,
+            || Setting { name: planned.setting.clone(), ..Setting::default() },
+        );
+        let line = entry(
+            &mut setting.lines,
+            |line| line.label == planned.line,
+            || Line { label: planned.line.clone(), ..Line::default() },
+        );
         line.runs.push(Run { seed: planned.config.seed, rows: rows.iter().map(metric_row).collect() });
     }
     let labels = || settings.iter().flat_map(|setting| setting.lines.iter().map(|line| line.label.as_str()));
@@ -111,7 +115,9 @@ fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study, Fa
             )));
         }
         None => {
-            let random = labels().find(|label| *label == "random").or_else(|| labels().find(|l| l.starts_with("random")));
+            let random = labels()
+                .find(|label| *label == "random")
+                .or_else(|| labels().find(|l| l.starts_with("random")));
             random.or_else(|| labels().next()).unwrap_or("random")
         }
     };
@@ -149,7 +155,8 @@ fn run_view(folder: &RunFolder, title: &str) -> Result<RunView, Failure> {
     };
     let ensemble = folder.ensemble(last.round)?;
     let truth = folder.path().join("truth.csv");
-    let truth = if truth.exists() { Some(read_graph(&truth)?.aligned(ensemble.names())?.adjacency) } else { None };
+    let truth =
+        if truth.exists() { Some(read_graph(&truth)?.aligned(ensemble.names())?.adjacency) } else { None };
     let designs: Vec<_> = (0..rows.len()).map(|round| folder.designed(round)).collect::<Result<_, _>>()?;
     let interventions = designs.iter().enumerate().flat_map(|(round, designed)| {
         designed.iter().flat_map(|designed| &designed.batch).map(move |experiment| Intervention {
@@ -169,7 +176,11 @@ fn run_view(folder: &RunFolder, title: &str) -> Result<RunView, Failure> {
         edge_probabilities: ensemble.edge_probabilities(),
         rows: rows.iter().map(metric_row).collect(),
         interventions: interventions.collect(),
-        curves: designs.iter().flatten().next_back().map_or(Vec::new(), |designed| curves(&designed.evaluated)),
+        curves: designs
+            .iter()
+            .flatten()
+            .next_back()
+            .map_or(Vec::new(), |designed| curves(&designed.evaluated)),
         timing: vec![("fits".into(), fits), ("designs".into(), design)],
     })
 }
@@ -182,7 +193,8 @@ fn curves(evaluated: &[Evaluation]) -> Vec<InformationCurve> {
             of_target.entry(target).or_default().push((*value, evaluation.information));
         }
     }
-    let curve = |(target, points): (&str, Vec<(f64, f64)>)| InformationCurve { target: target.into(), points };
+    let curve =
+        |(target, points): (&str, Vec<(f64, f64)>)| InformationCurve { target: target.into(), points };
     of_target.into_iter().map(curve).collect()
 }
 
@@ -203,7 +215,8 @@ fn metric_row(row: &MetricRow) -> seabed_report::MetricRow {
 
 fn write(place: &Path, html: &str, figures: Vec<(String, String)>) -> Result<(), Failure> {
     let save = |path: &Path, text: &str| {
-        write_atomically(path, |out| out.write_all(text.as_bytes())).map_err(|error| Failure::writing(Some(path), error))
+        write_atomically(path, |out| out.write_all(text.as_bytes()))
+            .map_err(|error| Failure::writing(Some(path), error))
     };
     let folder = place.with_file_name("figures");
     fs::create_dir_all(&folder).map_err(|error| Failure::writing(Some(&folder), error))?;

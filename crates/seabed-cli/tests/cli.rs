@@ -532,7 +532,10 @@ fn loops_are_refused_with_a_reason() {
     write("syntax.toml", "rounds = 3\n[world\n");
     write("strategy.toml", "[design]\nstrategy = \"best\"\n");
     write("world.toml", "[world]\nkind = \"scm\"\n");
-    write("batch.toml", "rounds = 1\n[world]\nnodes = 3\nmechanism = \"linear\"\n[posterior]\nkind = \"bootstrap\"\n[design]\nbatch = 0\n");
+    write(
+        "batch.toml",
+        "rounds = 1\n[world]\nnodes = 3\nmechanism = \"linear\"\n[posterior]\nkind = \"bootstrap\"\n[design]\nbatch = 0\n",
+    );
     write("sf.toml", "[world]\nkind = \"sf\"\nedges-per-node = 1.5\n");
     let refusals: Vec<String> = [
         "run key.toml",
@@ -556,7 +559,10 @@ fn loops_are_refused_with_a_reason() {
     assert!(!files_in(folder.path()).iter().any(|name| !name.ends_with(".toml")));
     // Known only once there is a belief; the table's heading is out by then.
     let late = seabed(folder.path(), "run batch.toml").assert().code(2);
-    assert_eq!(String::from_utf8_lossy(&late.get_output().stderr), "error: design: batch is 0: it must be at least 1\n");
+    assert_eq!(
+        String::from_utf8_lossy(&late.get_output().stderr),
+        "error: design: batch is 0: it must be at least 1\n"
+    );
 }
 
 /// A printed configuration is one that runs, and says every default.
