@@ -7,7 +7,7 @@ use seabed::campaign::{Outcome, Sweep, parse_table};
 
 use crate::failure::Failure;
 use crate::report::of_study;
-use crate::rounds::{HEADING, Live, interruptible};
+use crate::rounds::{Live, interruptible};
 use crate::run::print;
 
 /// Watch designed experiments find causes faster than random ones, in less than a minute.
@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let about =
         ["experiments chosen by soft-cbed, values by gp-ucb", "the same number of experiments at random"];
     for (planned, about) in sweep.runs().iter().zip(about) {
-        print(&format!("{about}\n{HEADING}\n"))?;
+        print(&format!("{about}\n"))?;
         let mut live = Live::new(false);
         let outcome = sweep.run_one(planned.index, &mut |happened| live.hear(&happened));
         live.finish();

@@ -7,7 +7,7 @@ use seabed::campaign::{Happened, MetricRow};
 use crate::progress::Progress;
 
 /// The heading of the table.
-pub const HEADING: &str = "round  samples  E-SHD  E-SID  AUROC  AUPRC  information  seconds";
+const HEADING: &str = "round  samples  E-SHD  E-SID  AUROC  AUPRC  information  seconds";
 
 /// A line of the table.
 fn line(row: &MetricRow) -> String {
@@ -30,6 +30,8 @@ fn line(row: &MetricRow) -> String {
 pub struct Live {
     bar: Option<(usize, Progress)>,
     json: bool,
+    /// Is the heading of the table still to come?
+    bare: bool,
     /// Standard output was closed: the run ends.
     closed: bool,
 }
@@ -37,7 +39,7 @@ pub struct Live {
 impl Live {
     /// Nothing is shown yet.
     pub fn new(json: bool) -> Self {
-        Self { bar: None, json, closed: false }
+        Self { bar: None, json, bare: !json, closed: false }
     }
 
     /// Takes note of what happened; false if nobody listens any more.
@@ -59,6 +61,9 @@ impl Live {
             }
             Happened::Round(row) => {
                 self.finish();
+                if std::mem::take(&mut self.bare) {
+                    self.closed |= self.say(HEADING).is_err();
+                }
                 let text =
                     if self.json { serde_json::to_string(row).expect("plain numbers") } else { line(row) };
                 self.closed |= self.say(&text).is_err();

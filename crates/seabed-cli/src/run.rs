@@ -8,7 +8,7 @@ use seabed::campaign::{self, Config, DEFAULT, RunFolder};
 use toml::Table;
 
 use crate::failure::Failure;
-use crate::rounds::{HEADING, Live, interruptible};
+use crate::rounds::{Live, interruptible};
 
 /// Run one closed loop against a simulated world: fit, choose a batch, measure, again.
 ///
@@ -50,9 +50,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let folder = folder(arguments.out.as_deref(), arguments.config.as_deref())?;
     interruptible();
-    if !arguments.json {
-        print(&format!("{HEADING}\n"))?;
-    }
     let mut live = Live::new(arguments.json);
     let rows = campaign::run(&config, &RunFolder::new(&folder), &mut |happened| live.hear(&happened));
     live.finish();

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::rounds::{HEADING, Live, interruptible};
+use crate::rounds::{Live, interruptible};
 use crate::run::{folder, print, table};
 
 /// Run a study: a grid of closed loops over seeds, worlds, posteriors and strategies.
@@ -174,7 +174,7 @@ fn run_one(folder: &Path, index: usize) -> Result<(), Failure> {
         )));
     };
     interruptible();
-    print(&format!("{}\n{HEADING}\n", name(planned)))?;
+    print(&format!("{}\n", name(planned)))?;
     let mut live = Live::new(false);
     let outcome = sweep.run_one(index, &mut |happened| live.hear(&happened));
     live.finish();
