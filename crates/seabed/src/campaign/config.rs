@@ -137,7 +137,12 @@ impl DesignSettings {
 impl Config {
     /// The configuration of a table of keys; `source` names it in errors.
     pub fn from_table(table: Table, source: &str) -> Result<Self, CampaignError> {
-        table.try_into().map_err(|error: toml::de::Error| wrong(source, error.message()))
+        serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
+            let key = error.path().to_string();
+            // An unknown key is named by the message itself, after the group that it stands in.
+            let key = if key == "." { String::new() } else { format!("{key}: ") };
+            wrong(source, &format!("{key}{}", error.inner().message()))
+        })
     }
 
     /// All keys with their values, as TOML.
@@ -263,7 +268,7 @@ mod tests {
         assert_eq!(of("rounds = 3\nseed = \n"), "a.toml: line 2: invalid string\nexpected `\"`, `'`");
         assert!(
             of("[world]\nnode = 3")
-                .starts_with("a.toml: unknown field `node`, expected one of `kind`, `nodes`")
+                .starts_with("a.toml: world.node: unknown field `node`, expected one of `kind`, `nodes`")
         );
     }
 }
