@@ -16,6 +16,8 @@ mod sbml_writer;
 mod golden;
 #[cfg(test)]
 mod slow_twin;
+#[cfg(test)]
+mod tests;
 
 pub use error::{NetworkError, NetworkFileError};
 pub use generate::{Generated, Organism};
