@@ -134,7 +134,9 @@ impl Arguments {
         for gene in &self.knockout {
             let node = node_named(gene, names, "--knockout")?;
             if settings.iter().any(|setting| setting.0 == node) {
-                return Err(Failure::Input(anyhow::anyhow!("{gene:?} is a target twice; name every target once")));
+                return Err(Failure::Input(anyhow::anyhow!(
+                    "{gene:?} is a target twice; name every target once"
+                )));
             }
             settings.push((node, 0.0));
         }

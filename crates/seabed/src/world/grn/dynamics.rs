@@ -92,12 +92,7 @@ impl Dynamics {
     }
 
     /// d/dt of `state` without noise, into `out`; both `[2 genes][L]`.
-    pub fn rates<const L: usize>(
-        &self,
-        state: &[[f64; L]],
-        scratch: &mut Scratch<L>,
-        out: &mut [[f64; L]],
-    ) {
+    pub fn rates<const L: usize>(&self, state: &[[f64; L]], scratch: &mut Scratch<L>, out: &mut [[f64; L]]) {
         let genes = self.genes();
         let (mrna, proteins) = state.split_at(genes);
         let (of_mrna, of_proteins) = out.split_at_mut(genes);
@@ -134,7 +129,8 @@ impl Promoters {
                 let before = all.exponents.len();
                 // The logarithm of a product of u, with a sign.
                 let mut exponent = |sign: f64, inputs: &[Input]| {
-                    let constant: f64 = inputs.iter().map(|input| -sign * input.hill * input.dissociation.ln()).sum();
+                    let constant: f64 =
+                        inputs.iter().map(|input| -sign * input.hill * input.dissociation.ln()).sum();
                     all.exponents.push((constant, inputs.len()));
                     let row = |node: Node| row_of[node].expect("every regulator has a row");
                     all.terms.extend(inputs.iter().map(|input| (row(input.regulator), sign * input.hill)));
@@ -192,20 +188,28 @@ fn activations<const L: usize>(
             let &(complex, used) = modules.next().expect("one entry a module");
             let mut denominator = [1.0; L];
             for factor in factors.by_ref().take(used) {
-                for lane in 0..L {
-                    let d = denominator[lane];
-                    denominator[lane] = if complex { d + factor[lane] } else { d * (1.0 + factor[lane]) };
+                if complex {
+                    for lane in 0..L {
+                        denominator[lane] += factor[lane];
+                    }
+                } else {
+                    for lane in 0..L {
+                        denominator[lane] *= 1.0 + factor[lane];
+                    }
                 }
             }
-            let bound = denominator.map(|d| 1.0 / d);
+            let mut bound = [0.0; L];
+            for lane in 0..L {
+                bound[lane] = 1.0 / denominator[lane];
+            }
             for s in 0..1usize << (count - 1 - q) {
+                let (off, on) = if q == 0 {
+                    ([given[2 * s]; L], [given[2 * s + 1]; L])
+                } else {
+                    (states[2 * s], states[2 * s + 1])
+                };
                 for lane in 0..L {
-                    let (off, on) = if q == 0 {
-                        (given[2 * s], given[2 * s + 1])
-                    } else {
-                        (states[2 * s][lane], states[2 * s + 1][lane])
-                    };
-                    states[s][lane] = off * (1.0 - bound[lane]) + on * bound[lane];
+                    states[s][lane] = off[lane] * (1.0 - bound[lane]) + on[lane] * bound[lane];
                 }
             }
         }

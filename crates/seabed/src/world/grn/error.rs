@@ -166,7 +166,9 @@ pub enum NetworkError {
         modifiers: usize,
     },
     /// A module without inputs.
-    #[error("reaction {reaction}: module {module} has no input (numActivators_{module} and numDeactivators_{module} are 0)")]
+    #[error(
+        "reaction {reaction}: module {module} has no input (numActivators_{module} and numDeactivators_{module} are 0)"
+    )]
     EmptyModule {
         /// The reaction.
         reaction: Excerpt,

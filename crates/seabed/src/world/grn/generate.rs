@@ -91,7 +91,8 @@ impl Generated {
         }
         let root = seed.stream(Purpose::GeneNetwork);
         let regulators = self.draw_topology(&mut root.at(0).draws());
-        let genes = (0..).zip(&regulators).map(|(k, parents)| draw_gene(parents, &mut root.at(1).at(k).draws()));
+        let genes =
+            (0..).zip(&regulators).map(|(k, parents)| draw_gene(parents, &mut root.at(1).at(k).draws()));
         let names = (1..=self.genes).map(|k| format!("G{k}")).collect();
         let name = format!("{}-{}", self.organism.name(), self.genes);
         Network::new(&name, names, genes.collect())
@@ -100,7 +101,8 @@ impl Generated {
     /// The regulators of each gene.
     fn draw_topology(&self, draws: &mut Draws) -> Vec<Vec<Node>> {
         let statistics = self.organism.statistics();
-        let regulators = ((self.genes as f64 * statistics.regulators).round() as usize).clamp(1, self.genes - 1);
+        let regulators =
+            ((self.genes as f64 * statistics.regulators).round() as usize).clamp(1, self.genes - 1);
         let layers = statistics.layers.min(regulators);
         // Places are in the order of the layers; the numbers of the genes tell nothing about it.
         let mut gene_at: Vec<Node> = (0..self.genes).collect();
@@ -113,7 +115,8 @@ impl Generated {
         let mut parents: Vec<Vec<usize>> = vec![Vec::new(); self.genes];
         for place in 0..self.genes {
             // Regulators of this gene come from the layers above its own.
-            let above = (0..=layers).map(first_of_layer).take_while(|&first| first <= place).last().unwrap_or(0);
+            let above =
+                (0..=layers).map(first_of_layer).take_while(|&first| first <= place).last().unwrap_or(0);
             if above == 0 || draws.uniform() < statistics.unregulated && place + 1 < self.genes {
                 continue;
             }
@@ -173,7 +176,14 @@ fn draw_gene(regulators: &[Node], draws: &mut Draws) -> Gene {
     let modules = draw_modules(regulators, draws);
     let activation = draw_activation(modules.len(), draws);
     // Fully active, both levels come to 1.
-    Gene { transcription: mrna_decay, mrna_decay, translation: protein_decay, protein_decay, modules, activation }
+    Gene {
+        transcription: mrna_decay,
+        mrna_decay,
+        translation: protein_decay,
+        protein_decay,
+        modules,
+        activation,
+    }
 }
 
 /// Each regulator opens a module of its own or joins the last one, there as a deactivator now and then.

@@ -113,11 +113,13 @@ fn advance<const L: usize>(
         for lane in 0..L {
             let v = dynamics.translation[i] * support[x][lane];
             let d = dynamics.protein_decay[i] * support[y][lane];
-            state[y][lane] = moved(support[y][lane], diffusion[y][lane], NOISE * (v + d).sqrt(), normals[y][lane]);
+            state[y][lane] =
+                moved(support[y][lane], diffusion[y][lane], NOISE * (v + d).sqrt(), normals[y][lane]);
         }
         for lane in 0..L {
             let (v, d) = (made[i][lane], dynamics.mrna_decay[i] * support[x][lane]);
-            state[x][lane] = moved(support[x][lane], diffusion[x][lane], NOISE * (v + d).sqrt(), normals[x][lane]);
+            state[x][lane] =
+                moved(support[x][lane], diffusion[x][lane], NOISE * (v + d).sqrt(), normals[x][lane]);
         }
     }
 }

@@ -7,13 +7,13 @@
 mod dynamics;
 mod error;
 mod generate;
+#[cfg(test)]
+mod golden;
 mod langevin;
 mod network;
 mod ode;
 mod sbml;
 mod sbml_writer;
-#[cfg(test)]
-mod golden;
 #[cfg(test)]
 mod slow_twin;
 #[cfg(test)]
@@ -159,13 +159,20 @@ impl Grn {
     }
 
     /// `[genes][LANES]` samples of the block with this number, after so many minutes.
-    fn simulate(&self, dynamics: &Dynamics, minutes: usize, block: usize, stream: Stream) -> Vec<[f64; LANES]> {
+    fn simulate(
+        &self,
+        dynamics: &Dynamics,
+        minutes: usize,
+        block: usize,
+        stream: Stream,
+    ) -> Vec<[f64; LANES]> {
         let genes = dynamics.genes();
-        let of_gene = |gene: usize, kind: u64| {
-            stream.named(&self.network.names()[gene]).at(kind).at(block as u64)
-        };
-        let streams: Vec<Stream> =
-            (0..2).flat_map(|kind| (0..genes).map(move |gene| (gene, kind))).map(|(g, k)| of_gene(g, k)).collect();
+        let of_gene =
+            |gene: usize, kind: u64| stream.named(&self.network.names()[gene]).at(kind).at(block as u64);
+        let streams: Vec<Stream> = (0..2)
+            .flat_map(|kind| (0..genes).map(move |gene| (gene, kind)))
+            .map(|(g, k)| of_gene(g, k))
+            .collect();
         let mut drawn = [[0.0; LANES]; WINDOW];
         let mut normals = vec![vec![[0.0; LANES]; 2 * genes]; WINDOW];
         let mut runs = Langevin::<LANES>::new(dynamics, &self.wild_type.reported);

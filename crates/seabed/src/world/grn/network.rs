@@ -160,11 +160,7 @@ impl Gene {
         for (j, input) in self.inputs().enumerate() {
             let id = |letter: char| format!("{letter}_{}", j + 1);
             if input.regulator >= genes {
-                return Err(NetworkError::NoSuchGene {
-                    reaction: synthesis(),
-                    node: input.regulator,
-                    genes,
-                });
+                return Err(NetworkError::NoSuchGene { reaction: synthesis(), node: input.regulator, genes });
             }
             if std::mem::replace(&mut seen[input.regulator], true) {
                 return Err(NetworkError::TwiceRegulator { reaction: synthesis(), input: j + 1 });

@@ -15,7 +15,9 @@ use crate::data::{Excerpt, Names, check_names, closest};
 use crate::graph::Node;
 
 use super::error::{NetworkError, NetworkFileError};
-use super::network::{DEGRADATION, Gene, Input, MOST_MODULES, Module, Network, SYNTHESIS, VOID, reaction, reaction_id};
+use super::network::{
+    DEGRADATION, Gene, Input, MOST_MODULES, Module, Network, SYNTHESIS, VOID, reaction, reaction_id,
+};
 
 type Element<'a> = roxmltree::Node<'a, 'a>;
 
@@ -47,7 +49,8 @@ impl Network {
             // Shortened, for it may quote the file.
             error => NetworkError::Xml { reason: error.to_string().chars().take(200).collect() },
         })?;
-        let model = child(document.root_element(), "model").ok_or(NetworkError::NoElement { element: "<model>" })?;
+        let model =
+            child(document.root_element(), "model").ok_or(NetworkError::NoElement { element: "<model>" })?;
         let list = |element: &'static str| child(model, element).ok_or(NetworkError::NoElement { element });
         let names = species(list("listOfSpecies")?)?;
         let genes = genes(list("listOfReactions")?, &names)?;
@@ -69,7 +72,8 @@ fn species(list: Element<'_>) -> Result<Names, NetworkError> {
 }
 
 fn genes(list: Element<'_>, names: &Names) -> Result<Vec<Gene>, NetworkError> {
-    let nodes: HashMap<&str, Node> = names.iter().enumerate().map(|(node, name)| (name.as_str(), node)).collect();
+    let nodes: HashMap<&str, Node> =
+        names.iter().enumerate().map(|(node, name)| (name.as_str(), node)).collect();
     let mut found: [Vec<Option<Element<'_>>>; 2] = [vec![None; names.len()], vec![None; names.len()]];
     for element in children(list, "reaction") {
         let id = attribute(element, "reaction", "id", || "listOfReactions".into())?;
@@ -105,7 +109,8 @@ fn modifiers(
 ) -> Result<Vec<Node>, NetworkError> {
     let Some(list) = child(synthesis, "listOfModifiers") else { return Ok(Vec::new()) };
     let regulator = |element| {
-        let label = attribute(element, "modifierSpeciesReference", "species", || reaction_id(gene, SYNTHESIS))?;
+        let label =
+            attribute(element, "modifierSpeciesReference", "species", || reaction_id(gene, SYNTHESIS))?;
         nodes.get(label).copied().ok_or_else(|| NetworkError::UnknownRegulator {
             reaction: reaction(gene, SYNTHESIS),
             regulator: Excerpt::new(label),
@@ -115,7 +120,11 @@ fn modifiers(
     children(list, "modifierSpeciesReference").map(regulator).collect()
 }
 
-fn gene(mut made: Parameters<'_>, mut lost: Parameters<'_>, regulators: &[Node]) -> Result<Gene, NetworkError> {
+fn gene(
+    mut made: Parameters<'_>,
+    mut lost: Parameters<'_>,
+    regulators: &[Node],
+) -> Result<Gene, NetworkError> {
     let (transcription, translation) = (made.take("max")?, made.take("maxTranslation")?);
     let (protein_decay, mrna_decay) = (made.take("deltaProtein")?, lost.take("delta")?);
     let mut shapes = Vec::new();
@@ -131,14 +140,19 @@ fn gene(mut made: Parameters<'_>, mut lost: Parameters<'_>, regulators: &[Node])
     }
     let inputs: usize = shapes.iter().map(|(_, a, d)| a + d).sum();
     if inputs != regulators.len() {
-        return Err(NetworkError::Modifiers { reaction: made.reaction(), inputs, modifiers: regulators.len() });
+        return Err(NetworkError::Modifiers {
+            reaction: made.reaction(),
+            inputs,
+            modifiers: regulators.len(),
+        });
     }
     let mut bindings = Vec::with_capacity(inputs);
     for (j, &regulator) in regulators.iter().enumerate() {
         let (dissociation, hill) = (made.take(&format!("k_{}", j + 1))?, made.take(&format!("n_{}", j + 1))?);
         bindings.push(Input { regulator, dissociation, hill });
     }
-    let activation = (0..1usize << shapes.len()).map(|s| made.take(&format!("a_{s}"))).collect::<Result<_, _>>()?;
+    let activation =
+        (0..1usize << shapes.len()).map(|s| made.take(&format!("a_{s}"))).collect::<Result<_, _>>()?;
     made.finish()?;
     lost.finish()?;
     let mut rest = bindings.into_iter();
@@ -208,10 +222,9 @@ impl<'a> Parameters<'a> {
         // The first by name, so that the message is the same every time.
         match self.values.keys().min() {
             None => Ok(()),
-            Some(id) => Err(NetworkError::UnknownParameter {
-                reaction: self.reaction(),
-                parameter: Excerpt::new(id),
-            }),
+            Some(id) => {
+                Err(NetworkError::UnknownParameter { reaction: self.reaction(), parameter: Excerpt::new(id) })
+            }
         }
     }
 }
@@ -231,6 +244,7 @@ fn attribute<'a>(
     attribute: &'static str,
     place: impl Fn() -> String,
 ) -> Result<&'a str, NetworkError> {
-    let missing = || NetworkError::NoAttribute { place: Excerpt::new(&place()).to_string(), element, attribute };
+    let missing =
+        || NetworkError::NoAttribute { place: Excerpt::new(&place()).to_string(), element, attribute };
     node.attribute(attribute).ok_or_else(missing)
 }

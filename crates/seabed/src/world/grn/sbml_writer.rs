@@ -69,14 +69,25 @@ impl Xml {
         self.line(depth, &format!("</{name}>"));
     }
 
-    fn reaction(&mut self, id: &str, from: &str, to: &str, modifiers: Vec<&str>, parameters: Vec<(String, f64)>) {
+    fn reaction(
+        &mut self,
+        id: &str,
+        from: &str,
+        to: &str,
+        modifiers: Vec<&str>,
+        parameters: Vec<(String, f64)>,
+    ) {
         let id = escaped(id);
         self.line(3, &format!(r#"<reaction id="{id}" name="{id}" reversible="false">"#));
         let species = |element: &str, id: &str| format!(r#"<{element} species="{}" />"#, escaped(id));
         self.list(4, "listOfReactants", [species("speciesReference", from)]);
         self.list(4, "listOfProducts", [species("speciesReference", to)]);
         if !modifiers.is_empty() {
-            self.list(4, "listOfModifiers", modifiers.iter().map(|id| species("modifierSpeciesReference", id)));
+            self.list(
+                4,
+                "listOfModifiers",
+                modifiers.iter().map(|id| species("modifierSpeciesReference", id)),
+            );
         }
         self.line(4, "<kineticLaw>");
         // `{:?}` writes the shortest number that is read back the same, whole ones as 2.0.

@@ -40,7 +40,8 @@ pub fn production_and_decay(network: &Network, factors: &[f64], state: &[f64]) -
 /// One step of the stochastic scheme: the state after it, and what GeneNetWeaver would report.
 pub fn step(network: &Network, factors: &[f64], z: &[f64], normals: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let (h, c) = (1.0f64, 0.05);
-    let diffusion = |terms: &[(f64, f64)]| -> Vec<f64> { terms.iter().map(|(v, d)| c * (v + d).sqrt()).collect() };
+    let diffusion =
+        |terms: &[(f64, f64)]| -> Vec<f64> { terms.iter().map(|(v, d)| c * (v + d).sqrt()).collect() };
     let terms = production_and_decay(network, factors, z);
     let g = diffusion(&terms);
     let f = |v: usize| terms[v].0 - terms[v].1;
