@@ -4,6 +4,7 @@
 
 use seabed::data::{ReadOptions, read_csv_from, read_graph_from, write_csv, write_matrix};
 use seabed::scm::{Ensemble, Scm};
+use seabed::world::grn::Network;
 
 /// A table from any bytes.
 pub fn csv(bytes: &[u8]) {
@@ -58,5 +59,18 @@ pub fn scm_json(bytes: &[u8]) {
         for written in [ensemble.to_json().into_bytes(), ensemble.to_npz()] {
             assert_eq!(Ensemble::from_bytes(&written, "written").expect("what we write is read"), ensemble);
         }
+    }
+}
+
+/// A gene network from any bytes.
+pub fn sbml(bytes: &[u8]) {
+    match Network::from_sbml(bytes) {
+        Ok(network) => {
+            // A cycle is an error, never a panic.
+            let _ = network.dag();
+            let back = Network::from_sbml(network.to_sbml().as_bytes()).expect("what we write is read");
+            assert_eq!(back, network);
+        }
+        Err(error) => assert!(error.to_string().len() < 4096, "a message is for people"),
     }
 }

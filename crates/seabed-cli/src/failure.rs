@@ -10,7 +10,8 @@ use seabed::design::DesignError;
 use seabed::posterior::bootstrap::BootstrapError;
 use seabed::posterior::dibs::DibsError;
 use seabed::scm::{InterventionError, ScmFileError};
-use seabed::world::SyntheticError;
+use seabed::world::grn::{NetworkError, NetworkFileError};
+use seabed::world::{SyntheticError, WorldError};
 
 /// Why a command stopped.
 pub enum Failure {
@@ -73,4 +74,14 @@ macro_rules! bad_input {
     )*};
 }
 
-bad_input!(BootstrapError, DibsError, DesignError, ScmFileError, SyntheticError, InterventionError);
+bad_input!(
+    BootstrapError,
+    DibsError,
+    DesignError,
+    ScmFileError,
+    SyntheticError,
+    InterventionError,
+    NetworkError,
+    NetworkFileError,
+    WorldError
+);

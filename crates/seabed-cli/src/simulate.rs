@@ -1,5 +1,7 @@
 //! `seabed simulate`: draw data from a world.
 
+mod grn;
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +15,7 @@ use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthe
 use crate::failure::Failure;
 use crate::settings::parse_intervention;
 
-/// Draw data from a synthetic causal model or from a model in a file.
+/// Draw data from a synthetic causal model, a gene network, or a model in a file.
 ///
 /// The data are a CSV table on standard output, or a .csv or .parquet file with --out. Rows of an experiment carry
 /// its targets in the column `intervention_targets`. The same command gives the same bytes; another seed gives
@@ -52,6 +54,8 @@ enum WorldArguments {
         #[command(flatten)]
         sampling: Sampling,
     },
+    /// A gene regulatory network, simulated as GeneNetWeaver does.
+    Grn(Box<grn::Arguments>),
 }
 
 #[derive(Args)]
@@ -136,16 +140,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             (synthetic.draw(GraphKind::Sf, sampling.seed)?, sampling)
         }
         WorldArguments::Scm { scm, sampling } => (Scm::read(scm)?, sampling),
+        WorldArguments::Grn(arguments) => return grn::run(arguments),
     };
-    let numbers = sampling.n.saturating_mul(scm.names().len() as u64);
-    if numbers > MOST_NUMBERS {
-        let (n, d) = (sampling.n, scm.names().len());
-        return Err(Failure::Input(anyhow::anyhow!(
-            "{n} samples of {d} variables are {numbers} numbers, more than the {MOST_NUMBERS} that fit; ask for fewer with --n"
-        )));
-    }
+    check_size(sampling.n, scm.names().len())?;
     let intervention = parse_intervention("--do", &sampling.settings, scm.names())?;
-    check_outputs(sampling)?;
+    check_outputs(sampling.out.as_deref(), &[&sampling.save_scm, &sampling.save_graph])?;
     let stream = noise_of(Seed::new(sampling.seed), &intervention, scm.names());
     let data = scm.experiment(&intervention, sampling.n as usize, stream).map_err(|error| {
         Failure::Input(anyhow::anyhow!(
@@ -160,10 +159,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(path) = &sampling.save_graph {
         save(path, |out| write_graph(out, scm.names(), scm.dag()).map_err(io::Error::other))?;
     }
-    match &sampling.out {
-        Some(path) => write_table(path, &data)?,
-        None => write_csv(io::stdout().lock(), &data).map_err(|error| Failure::writing(None, error))?,
-    }
+    write_data(sampling.out.as_deref(), &data)?;
     if intervention.settings().is_empty() {
         warn_if_too_easy(&data, &scm);
     }
@@ -203,11 +199,30 @@ impl SyntheticArguments {
     }
 }
 
-/// Outputs that cannot all be written are refused before the first is.
-fn check_outputs(sampling: &Sampling) -> Result<(), Failure> {
-    sampling.out.as_deref().map_or(Ok(()), check_table_path)?;
-    let outputs: Vec<&PathBuf> =
-        [&sampling.out, &sampling.save_scm, &sampling.save_graph].into_iter().flatten().collect();
+/// More numbers than anybody wants are refused before the first is drawn.
+fn check_size(samples: u64, variables: usize) -> Result<(), Failure> {
+    let numbers = samples.saturating_mul(variables as u64);
+    if numbers <= MOST_NUMBERS {
+        return Ok(());
+    }
+    Err(Failure::Input(anyhow::anyhow!(
+        "{samples} samples of {variables} variables are {numbers} numbers, more than the {MOST_NUMBERS} that fit; ask for fewer with --n"
+    )))
+}
+
+/// The data, to a file or to standard output.
+fn write_data(out: Option<&Path>, data: &Dataset) -> Result<(), Failure> {
+    match out {
+        Some(path) => Ok(write_table(path, data)?),
+        None => write_csv(io::stdout().lock(), data).map_err(|error| Failure::writing(None, error)),
+    }
+}
+
+/// Outputs that cannot all be written are refused before the first is: the data and the others.
+fn check_outputs(data: Option<&Path>, others: &[&Option<PathBuf>]) -> Result<(), Failure> {
+    data.map_or(Ok(()), check_table_path)?;
+    let others = others.iter().filter_map(|path| path.as_deref());
+    let outputs: Vec<&Path> = data.into_iter().chain(others).collect();
     for (k, path) in outputs.iter().enumerate() {
         if outputs[..k].contains(path) {
             return Err(Failure::Input(anyhow::anyhow!(

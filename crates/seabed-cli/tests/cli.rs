@@ -46,6 +46,7 @@ fn help_is_as_reviewed() {
         "simulate --help",
         "simulate er --help",
         "simulate scm --help",
+        "simulate grn --help",
         "fit --help",
         "design --help",
         "evaluate --help",
@@ -91,6 +92,93 @@ fn the_second_command_of_the_readme_works() {
         .map(|part| output(folder.path(), part.strip_prefix("cargo run --release -- ").unwrap()))
         .collect();
     insta::assert_snapshot!("readme", outputs.concat());
+}
+
+/// Every command of the guide, one after the other in one folder.
+#[test]
+fn the_commands_of_the_guide_to_gene_networks_work() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/gene-networks.md");
+    let text = fs::read_to_string(guide).unwrap();
+    let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("\n```").next().unwrap());
+    let folder = folder();
+    let mut commands = 0;
+    for command in blocks.flat_map(str::lines) {
+        output(folder.path(), command.strip_prefix("seabed ").unwrap());
+        commands += 1;
+    }
+    assert!(commands >= 4);
+    let knockout = fs::read_to_string(folder.path().join("knockout.csv")).unwrap();
+    assert_eq!(knockout.lines().filter(|line| line.ends_with(",G3")).count(), 20);
+    let levels = output(folder.path(), "simulate grn --network network.xml --knockout G3 --deterministic");
+    assert_eq!(levels, output(folder.path(), "simulate grn --network network.xml --do G3=0 --deterministic"));
+    let other =
+        |options: &str| output(folder.path(), &format!("simulate grn --network network.xml --n 3 {options}"));
+    assert_ne!(other("--measure protein"), other(""));
+    assert_ne!(other("--gnw-faithful=false"), other("--gnw-faithful=true"));
+    // The file is the network: the same cells.
+    assert_eq!(
+        other("--seed 1"),
+        output(folder.path(), "simulate grn --generate ecoli-like --genes 10 --n 3 --seed 1")
+    );
+}
+
+#[test]
+fn gene_networks_that_cannot_be_simulated_are_refused() {
+    let folder = folder();
+    let told = |arguments: &str| refusal(folder.path(), &format!("simulate grn {arguments}"));
+    assert!(told("").contains("--network"));
+    assert!(told("--network nowhere.xml").contains("nowhere.xml: there is no such file"));
+    fs::write(folder.path().join("bad.xml"), "<!DOCTYPE a><sbml/>").unwrap();
+    assert!(told("--network bad.xml").contains("bad.xml: the file has a document type declaration"));
+    let made = |rest: &str| told(&format!("--generate yeast-like --genes 5 {rest}"));
+    assert!(
+        told("--generate ecoli-like --genes 1").contains("a generated network has 2 to 2000 genes, not 1")
+    );
+    assert!(made("--knockout G9").contains("--knockout: there is no variable \"G9\""));
+    assert!(made("--do G1=-1").contains("a factor is at least 0"));
+    assert!(made("--do G1=1 --knockout G1").contains("is a target twice"));
+    assert_eq!(files_in(folder.path()), ["bad.xml"]);
+}
+
+/// A cycle of two genes is simulated and saved; what needs a DAG names it.
+#[test]
+fn a_cyclic_gene_network_is_simulated_and_its_graph_refused_as_a_dag() {
+    let folder = folder();
+    let gene = |gene: &str, regulator: &str| {
+        let parameters = [
+            ("max", 0.05),
+            ("maxTranslation", 0.03),
+            ("deltaProtein", 0.03),
+            ("bindsAsComplex_1", 0.0),
+            ("numActivators_1", 1.0),
+            ("numDeactivators_1", 0.0),
+            ("a_0", 0.1),
+            ("a_1", 1.0),
+            ("k_1", 0.3),
+            ("n_1", 2.0),
+        ];
+        let parameters: String =
+            parameters.iter().map(|(id, value)| format!("<parameter id='{id}' value='{value}'/>")).collect();
+        format!(
+            "<reaction id='{gene}_synthesis'><listOfModifiers><modifierSpeciesReference species='{regulator}'/>\
+             </listOfModifiers><kineticLaw><listOfParameters>{parameters}</listOfParameters></kineticLaw></reaction>\
+             <reaction id='{gene}_degradation'><kineticLaw><listOfParameters><parameter id='delta' value='0.05'/>\
+             </listOfParameters></kineticLaw></reaction>"
+        )
+    };
+    let network = format!(
+        "<sbml><model><listOfSpecies><species id='A'/><species id='B'/></listOfSpecies><listOfReactions>{}{}\
+         </listOfReactions></model></sbml>",
+        gene("A", "B"),
+        gene("B", "A")
+    );
+    fs::write(folder.path().join("cycle.xml"), network).unwrap();
+    let made = seabed(folder.path(), "simulate grn --network cycle.xml --n 5 --save-graph g.csv --out d.csv")
+        .assert()
+        .success();
+    let note = String::from_utf8(made.get_output().stderr.clone()).unwrap();
+    assert!(note.contains("note: the graph has a cycle ("), "{note}");
+    assert!(refusal(folder.path(), "evaluate --truth g.csv --data d.csv").contains("cycle"));
 }
 
 #[test]

@@ -26,6 +26,21 @@ const MODELS: &[&str] = &[
                   {"name":"B","parents":[],"mechanism":{"type":"linear","weights":[]},"noise_sd":1}]}]}"#,
 ];
 
+const NETWORKS: &[&str] = &[
+    r#"<?xml version="1.0"?><sbml xmlns="http://www.sbml.org/sbml/level2"><model name="m&amp;&#10;n"><listOfSpecies><species id="A"/>
+<species id="B_1"/><species id="_void_"/></listOfSpecies><listOfReactions><reaction id="A_synthesis"><kineticLaw><listOfParameters>
+<parameter id="max" value="0.1"/><parameter id="maxTranslation" value="0.2"/><parameter id="deltaProtein" value="0.2"/><parameter id="a_0" value="1.0"/>
+</listOfParameters></kineticLaw></reaction><reaction id="A_degradation"><kineticLaw><listOfParameters><parameter id="delta" value="0.1"/>
+</listOfParameters></kineticLaw></reaction><reaction id="B_1_synthesis"><listOfModifiers><modifierSpeciesReference species="A"/>
+<modifierSpeciesReference species="B_1"/></listOfModifiers><kineticLaw><listOfParameters><parameter id="max" value="0.1"/>
+<parameter id="maxTranslation" value="0.2"/><parameter id="deltaProtein" value="0.2"/><parameter id="bindsAsComplex_1" value="1.0"/>
+<parameter id="numActivators_1" value="1.0"/><parameter id="numDeactivators_1" value="1.0"/><parameter id="a_0" value="0.0"/>
+<parameter id="a_1" value="1e0"/><parameter id="k_1" value=".5"/><parameter id="k_2" value="0.1"/><parameter id="n_1" value="2"/>
+<parameter id="n_2" value="3.5"/></listOfParameters></kineticLaw></reaction><reaction id="B_1_degradation"><kineticLaw><listOfParameters>
+<parameter id="delta" value="0.1"/></listOfParameters></kineticLaw></reaction></listOfReactions></model></sbml>"#,
+    r#"<!DOCTYPE x [<!ENTITY a "b"><!ENTITY c SYSTEM "file:///etc/passwd">]><sbml><model name="&a;&c;"/></sbml>"#,
+];
+
 const TOKENS: &[&str] = &[
     "\"",
     ",",
@@ -60,6 +75,14 @@ const TOKENS: &[&str] = &[
     "1e308",
     "-1e-320",
     "PK\x03\x04",
+    "<!DOCTYPE a [<!ENTITY b \"c\">]>",
+    "&b;",
+    "&#10;",
+    "<model>",
+    "/>",
+    "_synthesis",
+    "_void_",
+    "species=",
 ];
 
 #[test]
@@ -75,6 +98,11 @@ fn graphs_of_any_bytes_are_read_or_refused() {
 #[test]
 fn models_of_any_bytes_are_read_or_refused() {
     mutate(MODELS, fuzz_bodies::scm_json);
+}
+
+#[test]
+fn gene_networks_of_any_bytes_are_read_or_refused() {
+    mutate(NETWORKS, fuzz_bodies::sbml);
 }
 
 fn mutate(seeds: &[&str], body: fn(&[u8])) {

@@ -35,6 +35,8 @@ pub enum Purpose {
     Outcomes = 11,
     /// Seeds of a run's rounds.
     Rounds = 12,
+    /// Topology and kinetics of a generated gene network.
+    GeneNetwork = 8,
 }
 
 /// The address of a sequence of random numbers. Copying it is free and draws nothing.

@@ -1,7 +1,8 @@
 //! What answers an intervention: a simulated world, drawn at random or read from a file.
 //!
-//! Any [`Scm`] is a world; [`Synthetic`] draws one.
+//! Any [`Scm`] is a world; [`Synthetic`] draws one. A [`grn::Grn`] is a gene network.
 
+pub mod grn;
 mod synthetic;
 
 pub use synthetic::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, SyntheticError};
@@ -17,13 +18,45 @@ pub trait World {
 
     /// `samples` independent outcomes of one experiment. The same stream gives the same noise to every experiment.
     ///
-    /// An error means that an outcome is no finite number, or that no sample was asked for.
+    /// What the value of an intervention does is the world's affair: the target of an [`Scm`] has that value, that of
+    /// a [`grn::Grn`] has its transcription rate multiplied by it. The data hold what is measured.
+    ///
+    /// An error means that an outcome is no finite number, that no sample was asked for, or that the world has no
+    /// such intervention.
     fn experiment(
         &self,
         intervention: &Intervention,
         samples: usize,
         stream: Stream,
-    ) -> Result<Dataset, DataError>;
+    ) -> Result<Dataset, WorldError>;
+}
+
+/// Why a world does not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum WorldError {
+    /// The outcomes are no data set.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// A target that the world does not have.
+    #[error("node {node} is a target, but the world has only {variables} variables")]
+    NoSuchVariable {
+        /// The target.
+        node: usize,
+        /// How many there are.
+        variables: usize,
+    },
+    /// A transcription rate cannot be multiplied by this.
+    #[error(
+        "gene {gene:?} cannot be transcribed {factor} times as fast: a factor is at least 0 (knock-out) and at most {most}"
+    )]
+    Factor {
+        /// The target.
+        gene: String,
+        /// Its value.
+        factor: f64,
+        /// The largest that is allowed.
+        most: f64,
+    },
 }
 
 impl World for Scm {
@@ -36,8 +69,8 @@ impl World for Scm {
         intervention: &Intervention,
         samples: usize,
         stream: Stream,
-    ) -> Result<Dataset, DataError> {
+    ) -> Result<Dataset, WorldError> {
         let columns = self.sample(samples, intervention, stream);
-        Dataset::with_regime(self.names().clone(), columns, intervention.targets(self.names().len()))
+        Ok(Dataset::with_regime(self.names().clone(), columns, intervention.targets(self.names().len()))?)
     }
 }

@@ -1,0 +1,236 @@
+//! What can be wrong with a gene network, named as its file names it.
+
+use crate::data::{Excerpt, NameError};
+
+use super::network::MOST_MODULES;
+
+/// Why a gene network is refused.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetworkError {
+    /// Not XML at all, or XML that we do not read.
+    #[error("this is no XML that we read: {reason}")]
+    Xml {
+        /// What the parser says.
+        reason: String,
+    },
+    /// A document type declaration: it could define entities that grow without bound or read other files.
+    #[error("the file has a document type declaration (<!DOCTYPE …>), which SBML does not need; remove it")]
+    DocumentType,
+    /// More bytes than any network has.
+    #[error("the file has more than {most} bytes; a network of a thousand genes has some three million")]
+    TooLarge {
+        /// How many are read.
+        most: usize,
+    },
+    /// No model with species and reactions.
+    #[error("there is no {element}; a network is SBML level 2 as GeneNetWeaver writes it")]
+    NoElement {
+        /// What is missing.
+        element: &'static str,
+    },
+    /// An element without an attribute that it needs.
+    #[error("{place}: an element <{element}> has no attribute {attribute:?}")]
+    NoAttribute {
+        /// The reaction or the list.
+        place: String,
+        /// The element.
+        element: &'static str,
+        /// The attribute.
+        attribute: &'static str,
+    },
+    /// A network without genes.
+    #[error("the network has no genes")]
+    NoGenes,
+    /// Not one name a gene.
+    #[error("{names} names for {genes} genes; give every gene one name")]
+    Shape {
+        /// Names that are given.
+        names: usize,
+        /// Genes that are given.
+        genes: usize,
+    },
+    /// A gene with the name of the source and sink.
+    #[error("no gene can be called \"_void_\": it is the source and the sink of all reactions")]
+    Void,
+    /// A gene's name that no variable can have.
+    #[error("the genes' names: {0}")]
+    Name(#[from] NameError),
+    /// A reaction that is neither a synthesis nor a degradation of a gene.
+    #[error("reaction {reaction}: its id is not GENE_synthesis or GENE_degradation of a species of the file")]
+    UnknownReaction {
+        /// Its id.
+        reaction: Excerpt,
+    },
+    /// A reaction that is given twice.
+    #[error("reaction {reaction} is given twice; keep one of them")]
+    TwiceReaction {
+        /// Its id.
+        reaction: Excerpt,
+    },
+    /// A gene without one of its reactions.
+    #[error("there is no reaction {reaction}; every species needs a synthesis and a degradation")]
+    NoReaction {
+        /// The id that is missing.
+        reaction: Excerpt,
+    },
+    /// A reaction without a parameter that it needs.
+    #[error("reaction {reaction}: the parameter {parameter:?} is missing")]
+    NoParameter {
+        /// The reaction.
+        reaction: Excerpt,
+        /// The parameter's id.
+        parameter: String,
+    },
+    /// A parameter that is given twice.
+    #[error("reaction {reaction}: the parameter {parameter} is given twice; keep one of them")]
+    TwiceParameter {
+        /// The reaction.
+        reaction: Excerpt,
+        /// The parameter's id.
+        parameter: Excerpt,
+    },
+    /// A parameter that means nothing here.
+    #[error(
+        "reaction {reaction}: the parameter {parameter} means nothing here; modules are numbered from 1 without \
+         gaps, `a` has one value for each of their states, `k` and `n` one for each modifier"
+    )]
+    UnknownParameter {
+        /// The reaction.
+        reaction: Excerpt,
+        /// The parameter's id.
+        parameter: Excerpt,
+    },
+    /// A parameter that is no number.
+    #[error("reaction {reaction}: the parameter {parameter:?} is {text}, which is not a number")]
+    NotANumber {
+        /// The reaction.
+        reaction: Excerpt,
+        /// The parameter's id.
+        parameter: String,
+        /// What the file says.
+        text: Excerpt,
+    },
+    /// A parameter outside its range.
+    #[error("reaction {reaction}: the parameter {parameter:?} is {value}, but must be {allowed}")]
+    Parameter {
+        /// The reaction.
+        reaction: Excerpt,
+        /// The parameter's id.
+        parameter: String,
+        /// What it is.
+        value: f64,
+        /// What it may be.
+        allowed: String,
+    },
+    /// A regulator that is no gene.
+    #[error("reaction {reaction}: the modifier {regulator} is not a species of the file{}",
+        .suggestion.as_ref().map(|near| format!(", did you mean {near:?}?")).unwrap_or_default())]
+    UnknownRegulator {
+        /// The reaction.
+        reaction: Excerpt,
+        /// The modifier.
+        regulator: Excerpt,
+        /// What was perhaps meant.
+        suggestion: Option<String>,
+    },
+    /// A regulator beyond the last gene.
+    #[error("reaction {reaction}: gene {node} is a regulator, but there are only {genes} genes")]
+    NoSuchGene {
+        /// The reaction.
+        reaction: Excerpt,
+        /// The regulator.
+        node: usize,
+        /// How many there are.
+        genes: usize,
+    },
+    /// A gene that regulates another one twice.
+    #[error("reaction {reaction}: modifier {input} is listed before; a gene regulates another one once")]
+    TwiceRegulator {
+        /// The reaction.
+        reaction: Excerpt,
+        /// The second of them, 1-based.
+        input: usize,
+    },
+    /// Modules that do not use up the modifiers.
+    #[error(
+        "reaction {reaction}: the modules have {inputs} inputs (numActivators and numDeactivators together), \
+         but there are {modifiers} modifiers"
+    )]
+    Modifiers {
+        /// The reaction.
+        reaction: Excerpt,
+        /// Inputs of all modules.
+        inputs: usize,
+        /// Modifiers that are listed.
+        modifiers: usize,
+    },
+    /// A module without inputs.
+    #[error(
+        "reaction {reaction}: module {module} has no input (numActivators_{module} and numDeactivators_{module} are 0)"
+    )]
+    EmptyModule {
+        /// The reaction.
+        reaction: Excerpt,
+        /// 1-based.
+        module: usize,
+    },
+    /// More modules than we simulate.
+    #[error("reaction {reaction}: {modules} modules are more than the {MOST_MODULES} that are simulated")]
+    TooManyModules {
+        /// The reaction.
+        reaction: Excerpt,
+        /// How many there are.
+        modules: usize,
+    },
+    /// Not one activation a state.
+    #[error("reaction {reaction}: {modules} modules have {} states, but {given} activations are given", 1u64 << modules)]
+    States {
+        /// The reaction.
+        reaction: Excerpt,
+        /// Modules of the promoter.
+        modules: usize,
+        /// Activations that are given.
+        given: usize,
+    },
+    /// Regulation in a circle: fine for a simulation, not for what needs a DAG.
+    #[error(
+        "the gene network has a cycle, {}; it can be simulated, but this needs a network without cycles",
+        cycle.iter().chain(cycle.first()).map(String::as_str).collect::<Vec<_>>().join(" -> ")
+    )]
+    Cycle {
+        /// The names along the cycle; the last regulates the first.
+        cycle: Vec<String>,
+    },
+    /// A generated network that is too small or too large.
+    #[error("a generated network has {least} to {most} genes, not {genes}")]
+    Genes {
+        /// What was asked for.
+        genes: usize,
+        /// Fewest.
+        least: usize,
+        /// Most.
+        most: usize,
+    },
+}
+
+/// What is wrong with the file of a gene network.
+#[derive(Debug, thiserror::Error)]
+pub enum NetworkFileError {
+    /// The file cannot be read.
+    #[error("{file}: {}", if reason.kind() == std::io::ErrorKind::NotFound { "there is no such file".into() } else { reason.to_string() })]
+    Read {
+        /// The file.
+        file: String,
+        /// What the system says.
+        reason: std::io::Error,
+    },
+    /// The file's content.
+    #[error("{file}: {reason}")]
+    Network {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        reason: NetworkError,
+    },
+}
