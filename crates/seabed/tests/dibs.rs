@@ -4,7 +4,9 @@ use seabed::data::{Dataset, Names};
 use seabed::graph::NodeSet;
 use seabed::num::random::{Purpose, Seed};
 use seabed::posterior::Knowledge;
-use seabed::posterior::dibs::{Dibs, DibsError, End, Estimator, Family, GraphPrior, Noise, State, Weighting};
+use seabed::posterior::dibs::{
+    Dibs, DibsError, DibsFit, End, Estimator, Family, GraphPrior, Noise, State, Weighting,
+};
 use seabed::scm::{Intervention, Scm};
 use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, World};
 
@@ -204,9 +206,65 @@ fn linear_weights_are_found() {
     let weights: f64 = fit.ensemble.weights().iter().sum();
     assert!((weights - 1.0).abs() < 1e-12);
     for draw in fit.ensemble.draws() {
-        // The optimiser's steps are of a fixed size, so parameters tremble about the best ones: measured, 0.23 nats
-        // a row below the truth.
+        // The last steps grow shorter, so parameters come to rest. The best ones are above the truth by about half a
+        // nat for each of them, 0.02 a row; draws from their posterior spread by as much.
         let mean = |scm: &Scm| scm.log_density_of_rows(&data).iter().sum::<f64>() / 200.0;
-        assert!(mean(draw) > mean(&scm) - 0.5, "{} against {}", mean(draw), mean(&scm));
+        println!("{} nats a row above the truth", mean(draw) - mean(&scm));
+        assert!(mean(draw) > mean(&scm) - 0.05, "{} against {}", mean(draw), mean(&scm));
     }
+}
+
+/// A chain of linear mechanisms with clear effects.
+fn easy() -> Dataset {
+    let mut noise = Seed::new(6).stream(Purpose::Noise).draws();
+    let mut columns: Vec<Vec<f64>> = Vec::new();
+    for j in 0..4 {
+        let own: Vec<f64> = (0..100).map(|_| noise.normal()).collect();
+        columns.push(match j {
+            0 => own,
+            _ => columns[j - 1].iter().zip(own).map(|(x, e)| 0.9 * x + e).collect(),
+        });
+    }
+    let names = (0..4).map(|k| format!("X{k}")).collect();
+    Dataset::new(names, columns, vec![NodeSet::empty(4); 100]).unwrap()
+}
+
+#[test]
+fn a_fit_that_is_at_rest_ends_by_itself() {
+    let (data, none) = (easy(), Knowledge::none(4));
+    let settings = Dibs { family: Family::Linear { intercept: true }, particles: 10, ..Dibs::default() };
+    let all = Dibs { stop_early: false, ..settings.clone() };
+    let stopped = settings.fit(&data, &none, Seed::new(1), &mut |_| true).unwrap();
+    let whole = all.fit(&data, &none, Seed::new(1), &mut |_| true).unwrap();
+    println!("ended after {} steps", stopped.state.steps_taken());
+    assert_eq!((stopped.end, whole.end), (End::Quiet, End::Steps));
+    // Four windows of 250 steps are compared, and then the steps grow shorter.
+    assert!((1300..=2000).contains(&stopped.state.steps_taken()));
+    let (p, q) = (stopped.ensemble.edge_probabilities(), whole.ensemble.edge_probabilities());
+    let apart = p.concat().iter().zip(q.concat()).map(|(p, q)| (p - q).abs()).sum::<f64>() / 12.0;
+    let last = |fit: &DibsFit| fit.state.history.last().unwrap().log_joint;
+    println!("edges apart {apart}, log joint {} against {}", last(&stopped), last(&whole));
+    assert!(apart < 0.05, "{apart}");
+    assert!((last(&stopped) - last(&whole)).abs() < 2.0, "{} against {}", last(&stopped), last(&whole));
+    // Interrupted before and after the decision, it goes on to the same end.
+    for at in [777, stopped.state.steps_taken() - 100] {
+        let mut until = |state: &State| state.steps_taken() < at;
+        let part = settings.fit(&data, &none, Seed::new(1), &mut until).unwrap();
+        assert_eq!(part.end, End::Asked);
+        let saved: State = serde_json::from_str(&serde_json::to_string(&part.state).unwrap()).unwrap();
+        let resumed = Dibs::resume(saved, &data, &none, &mut |_| true).unwrap();
+        assert_eq!((resumed.end, resumed.state), (End::Quiet, stopped.state.clone()));
+    }
+}
+
+/// Networks on the same kind of data go on improving for thousands of steps.
+#[test]
+fn a_fit_that_still_improves_does_not_end() {
+    let settings = Dibs { particles: 5, steps: 1500, ..Dibs::default() };
+    let fit = settings.fit(&toy(4), &Knowledge::none(5), Seed::new(1), &mut |_| true).unwrap();
+    assert_eq!(fit.end, End::Steps);
+    let history = &fit.state.history;
+    let gained = history[26].log_joint - history[19].log_joint;
+    println!("gained {gained} between steps 1000 and 1350");
+    assert!(gained > 5e-3 * 55.0 * 5.0, "{gained}");
 }

@@ -108,6 +108,7 @@ impl Options {
             steps: self.steps as usize,
             stop_early: !self.all_steps,
             samples: self.mc_samples as usize,
+            walk: defaults.walk,
             acyclicity_samples: defaults.acyclicity_samples.min(self.mc_samples as usize),
             estimator: match self.estimator {
                 EstimatorName::Columns => Estimator::Columns,
