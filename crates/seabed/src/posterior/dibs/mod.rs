@@ -136,7 +136,7 @@ impl Dibs {
                 return Err(DibsError::OtherState { what: "other data" });
             }
             Origin::Interrupted(state) => state,
-            Origin::Earlier(state) => state.warmed(self, &sorted),
+            Origin::Earlier(state) => state.warmed(self, &sorted, &problem),
         };
         let mut end = End::Steps;
         while state.left > 0 {

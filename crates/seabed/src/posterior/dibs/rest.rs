@@ -18,8 +18,11 @@ const LOG_JOINT: f64 = 5e-3;
 /// … or by less than this many standard deviations of single measurements within a window. Of four means of five
 /// measurements without a trend, some 93 of 100 do; with a trend of half a deviation from window to window, few do.
 const DEVIATIONS: f64 = 1.5;
-/// … the expected number of edges that differ between the first and the last window is less than this for each variable, …
-const EDGES: f64 = 0.025;
+/// … the edge probabilities differ between the first and the last window by less than this on average, …
+const EDGES: f64 = 1e-4;
+/// … or by less than this many times what they move from one measurement to the next. Without a trend that is 0.45
+/// (means of five against single ones), with nothing but a trend 15.
+const TREMBLES: f64 = 1.5;
 /// … no more particles than this share are cyclic, …
 const CYCLIC: f64 = 0.1;
 /// … and Σ p (1 - p) over the edges into a variable is less than this on average.
@@ -56,12 +59,10 @@ impl Watch {
             self.windows.remove(0);
         }
         let Some(first) = history.len().checked_sub(WINDOW * WINDOWS) else { return false };
-        let nodes = (probabilities.len() as f64).sqrt();
-        let (oldest, latest) = (&self.windows[0], &self.windows[WINDOWS - 1]);
-        let moved: f64 = oldest.iter().zip(latest).map(|(a, b)| (a - b).abs()).sum();
         let recent = &history[first..];
         let last = &recent[WINDOW * (WINDOWS - 1)..];
-        moved < EDGES * nodes
+        let trembling = mean(recent, |measured| measured.change);
+        moved(&self.windows[0], &self.windows[WINDOWS - 1]) < EDGES.max(TREMBLES * trembling)
             && mean(last, |measured| measured.cyclic) <= CYCLIC
             && mean(last, |measured| measured.undecided) < UNDECIDED
             && is_level(recent, LOG_JOINT * numbers as f64)
@@ -82,6 +83,13 @@ fn is_level(recent: &[Measured], least: f64) -> bool {
     range < least.max(DEVIATIONS * deviation)
 }
 
+/// Mean absolute difference of edge probabilities, a square of them, over the pairs of different variables.
+pub(super) fn moved(before: &[f64], after: &[f64]) -> f64 {
+    let total: f64 = before.iter().zip(after).map(|(a, b)| (a - b).abs()).sum();
+    let pairs = before.len() - before.len().isqrt();
+    total / pairs.max(1) as f64
+}
+
 fn mean(window: &[Measured], figure: impl Fn(&Measured) -> f64) -> f64 {
     window.iter().map(figure).sum::<f64>() / window.len() as f64
 }
@@ -100,7 +108,8 @@ mod tests {
             (0..40).any(|k| {
                 let [p, cyclic, undecided] = others(k);
                 let log_joint = log_joint(k) + noise * draws.normal();
-                history.push(Measured { step: 0, alpha: 0.0, log_joint, cyclic, change: 0.0, undecided });
+                let change = (p - others(k.max(1) - 1)[0]).abs() / 2.0;
+                history.push(Measured { step: 0, alpha: 0.0, log_joint, cyclic, change, undecided });
                 watch.is_at_rest(&history, &[0.0, p, 0.2, 0.0], 1000)
             })
         };
@@ -122,6 +131,7 @@ mod tests {
     fn nothing_ends_while_edges_move_or_are_open_or_particles_are_cyclic() {
         assert_eq!(ended(0.0, |_| 0.0, |_| [0.9, 0.0, 0.01]), 400);
         assert_eq!(ended(0.0, |_| 0.0, |k| [0.02 * k as f64, 0.0, 0.01]), 0);
+        assert_eq!(ended(0.0, |_| 0.0, |k| [0.1 * (k % 2) as f64, 0.0, 0.01]), 400);
         assert_eq!(ended(0.0, |_| 0.0, |_| [0.9, 0.15, 0.01]), 0);
         assert_eq!(ended(0.0, |_| 0.0, |_| [0.9, 0.0, 0.11]), 0);
     }

@@ -6,7 +6,7 @@ use super::acyclicity::quick_slopes;
 use super::estimator::{Problem, Sampling, Terms, estimate};
 use super::latent::{by_latent, scores};
 use super::prepare::Units;
-use super::rest::Watch;
+use super::rest::{Watch, moved};
 use super::settings::{Dibs, DibsError};
 use super::svgd::{Gradient, Kernel, Particle, STEP, directions};
 use crate::data::Dataset;
@@ -125,8 +125,13 @@ impl State {
     /// The state as the start of another round, on more data.
     ///
     /// The annealing goes back half of its way, not to the beginning: edges can change again, but what was known
-    /// about them is not forgotten. It ends where it ended before.
-    pub(super) fn warmed(mut self, settings: &Dibs, data: &Dataset) -> Self {
+    /// about them is not forgotten. It ends where it ended before. Learned noise, which had settled on the old data,
+    /// is taken from what the graphs leave unexplained in the new ones: steps alone would need hundreds to widen it.
+    pub(super) fn warmed(mut self, settings: &Dibs, data: &Dataset, problem: &Problem) -> Self {
+        for particle in &mut self.particles {
+            let limit = problem.edges.limit(&scores(&particle.z, self.names.len()));
+            problem.set_noise(&limit, &mut particle.theta);
+        }
         self.mark = Self::mark_of(data);
         self.settings = settings.clone();
         self.left = settings.steps as u64;
@@ -251,12 +256,8 @@ impl State {
                 *sum += share * p;
             }
         }
-        let change = if self.probabilities.is_empty() {
-            1.0
-        } else {
-            let moved: f64 = probabilities.iter().zip(&self.probabilities).map(|(a, b)| (a - b).abs()).sum();
-            moved / (nodes * nodes.saturating_sub(1)).max(1) as f64
-        };
+        let change =
+            if self.probabilities.is_empty() { 1.0 } else { moved(&self.probabilities, &probabilities) };
         self.probabilities = probabilities;
         let log_joint = sum_in_order(&log_joints) * share;
         if !log_joint.is_finite() {

@@ -1,6 +1,6 @@
 //! A warm start against the reference's, which takes the annealing back to its beginning.
 
-use super::{Dibs, Family, Noise, State};
+use super::{Dibs, Family, Noise, State, prepare};
 use crate::data::Dataset;
 use crate::graph::NodeSet;
 use crate::num::random::{Purpose, Seed};
@@ -44,7 +44,9 @@ fn going_back_half_way_is_better_than_starting_over() {
     let (data, all) = (rows(200), |_: &State| true);
     let warm = again.fit_from(before.state.clone(), &data, &knowledge, &mut { all }).unwrap();
     // The reference: t = 0 again, one a step.
-    let mut restarted = before.state.clone().warmed(&again, &data);
+    let units = before.state.units.clone();
+    let (problem, _) = prepare::problem(&again, &data, &knowledge, &units);
+    let mut restarted = before.state.clone().warmed(&again, &data, &problem);
     (restarted.clock, restarted.rate) = (0.0, 1.0);
     let restarted = Dibs::resume(restarted, &data, &knowledge, &mut { all }).unwrap();
     let cold = again.fit(&data, &knowledge, Seed::new(1), &mut { all }).unwrap();
