@@ -110,7 +110,7 @@ fn a_walk_has_the_exact_posterior_as_its_limit() {
     }
 }
 
-/// With walks: FIGURES3 at three variables, FIGURES4 at four.
+/// With walks: 0.029 at three variables and 0.029 at four, about what a hundred independent draws would leave.
 #[test]
 fn edge_probabilities_are_near_the_exact_ones() {
     for (nodes, limit) in [(3, 0.05), (4, 0.05)] {
@@ -120,7 +120,7 @@ fn edge_probabilities_are_near_the_exact_ones() {
     }
 }
 
-/// Without walks: PLAIN. Every particle ends on one graph near the top of its region, so that the posterior is
+/// Without walks, equal weights: 0.095 at three variables, 0.144 at four; by the log joint 0.062 and 0.135. Every particle ends on one graph near the top of its region, so that the posterior is
 /// sharper than it should be; weights by the log joint help as far as the graphs that matter were found.
 #[test]
 #[ignore = "takes a minute; says what the walk is worth"]
