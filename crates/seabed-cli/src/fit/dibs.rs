@@ -23,7 +23,7 @@ pub struct Options {
     /// Number of particles: draws from the posterior.
     #[arg(long, default_value_t = 20, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     particles: u32,
-    /// Largest number of steps; a fit in which nothing changes any more stops by itself.
+    /// Largest number of steps; a fit that is at rest stops by itself.
     #[arg(long, default_value_t = 3000, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     steps: u32,
     /// Take all steps, whether anything changes or not.
@@ -50,6 +50,9 @@ pub struct Options {
     /// Weights of the particles.
     #[arg(long, value_enum, default_value_t = WeightingName::Uniform)]
     weights: WeightingName,
+    /// Graphs that each particle gives by a walk under the exact posterior (dibs-bge); 0: its own graph alone.
+    #[arg(long, default_value_t = 5, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    walk: u32,
     /// Save the state of the fit when it ends or is interrupted (.json).
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
@@ -108,6 +111,7 @@ impl Options {
             steps: self.steps as usize,
             stop_early: !self.all_steps,
             samples: self.mc_samples as usize,
+            walk: self.walk as usize,
             acyclicity_samples: defaults.acyclicity_samples.min(self.mc_samples as usize),
             estimator: match self.estimator {
                 EstimatorName::Columns => Estimator::Columns,

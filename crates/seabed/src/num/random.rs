@@ -31,12 +31,12 @@ pub enum Purpose {
     Design = 6,
     /// Starting points and sampled graphs of DiBS.
     Dibs = 7,
+    /// Topology and kinetics of a generated gene network.
+    GeneNetwork = 8,
     /// Outcomes of a run's experiments.
     Outcomes = 11,
     /// Seeds of a run's rounds.
     Rounds = 12,
-    /// Topology and kinetics of a generated gene network.
-    GeneNetwork = 8,
 }
 
 /// The address of a sequence of random numbers. Copying it is free and draws nothing.

@@ -91,6 +91,12 @@ impl<'a> Column<'a> {
         graphs.chunks_exact(self.layout.nodes).enumerate().map(value).collect()
     }
 
+    /// Mean square of what a graph leaves unexplained.
+    pub fn mean_square(&self, graph: &[f32], scratch: &mut Scratch) -> f64 {
+        self.forward(graph, scratch);
+        sum_of_squares(&scratch.residuals) / self.rows() as f64
+    }
+
     /// The derivative of every sample's log joint by its graph, times the sample's weight: `[samples * nodes]`.
     pub fn by_graphs(&self, graphs: &[f32], weights: &[f64], scratch: &mut Scratch) -> Vec<f64> {
         self.forward(graphs, scratch);

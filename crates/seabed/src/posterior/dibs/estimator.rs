@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::bge::Bge;
 use super::column::{Column, ColumnData, Scratch};
 use super::latent::Edges;
-use super::parameters::Layout;
+use super::parameters::{Layout, NoisePrior};
 use crate::graph::{Node, NodeSet};
 use crate::num::elementwise::sigmoid_in_place;
 use crate::num::log_sum_exp;
@@ -332,6 +332,20 @@ fn enumerated(edges: &Edges, bge: &Bge, to: Node, scores: &[f64], alpha: f64, sl
 }
 
 impl Problem {
+    /// Sets learned noise variances to what a graph, given as the parents of every node, leaves unexplained.
+    pub fn set_noise(&self, parents: &[NodeSet], theta: &mut [f64]) {
+        let Terms::Parameters { layout, columns } = &self.terms else { return };
+        let mut scratch = Scratch::default();
+        for (j, theta) in theta.chunks_exact_mut(layout.len()).enumerate() {
+            if columns[j].noise != NoisePrior::Known {
+                let mut graph = vec![0.0; parents.len()];
+                parents[j].iter().for_each(|i| graph[i] = 1.0);
+                let left = Column::new(layout, &columns[j], theta).mean_square(&graph, &mut scratch);
+                theta[layout.log_variance()] = left.max(f64::MIN_POSITIVE).ln();
+            }
+        }
+    }
+
     /// log p(Θ, D | G) of a graph given as the parents of every node.
     pub fn log_joint(&self, parents: &[NodeSet], theta: &[f64]) -> f64 {
         let nodes = parents.len();

@@ -8,7 +8,7 @@ use super::graph_prior::{GraphPrior, erdos_renyi};
 use super::latent::{Edges, by_latent, scores};
 use super::parameters::{Layout, NoisePrior};
 use super::slow_twins::{Graphs, Slope, SlowColumn, by_parameters, by_scores, softmax, weights};
-use super::svgd::{Gradient, Kernel, Particle, climb, directions};
+use super::svgd::{Gradient, Kernel, Particle, STEP, climb, directions};
 use crate::graph::NodeSet;
 use crate::posterior::Knowledge;
 
@@ -368,7 +368,7 @@ fn rmsprop_agrees() {
     for (gradient, after) in rows(&case["grads"]).iter().zip(rows(&case["x_after"])) {
         // The reference descends.
         let up: Vec<f64> = gradient.iter().map(|slope| -slope).collect();
-        climb(&mut x, &up, &mut squares);
+        climb(&mut x, &up, &mut squares, STEP);
         close(&x, &after);
     }
 }

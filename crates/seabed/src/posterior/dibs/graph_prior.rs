@@ -31,6 +31,17 @@ impl GraphPrior {
             Self::Sf => scale_free(probabilities, nodes, gradient),
         }
     }
+
+    /// Log-probability of a variable with so many parents, up to a constant: those of all add up to that of a graph.
+    pub(super) fn of_column(&self, parents: usize, nodes: usize) -> f64 {
+        match self {
+            Self::Er { edges_per_node } => {
+                let p = (edges_per_node / (nodes.max(2) - 1) as f64).clamp(PROBABILITIES.0, PROBABILITIES.1);
+                parents as f64 * (p / (1.0 - p)).ln()
+            }
+            Self::Sf => -3.0 * (1.0 + parents as f64).ln(),
+        }
+    }
 }
 
 /// E ln p + (pairs - E) ln(1 - p), E = the sum of the probabilities.
@@ -55,4 +66,29 @@ fn scale_free(probabilities: &[f64], nodes: usize, gradient: &mut [f64]) -> f64 
         }
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Differences between two graphs are those of their columns.
+    #[test]
+    fn columns_add_up_to_the_graph() {
+        let nodes = 4;
+        let graph = |parents: [usize; 4]| -> Vec<f64> {
+            let column =
+                |to: usize| (0..nodes).map(move |k| if k > 0 && k <= parents[to] { 1.0 } else { 0.0 });
+            (0..nodes).flat_map(column).collect()
+        };
+        for prior in
+            [GraphPrior::Er { edges_per_node: 0.7 }, GraphPrior::Er { edges_per_node: 9.0 }, GraphPrior::Sf]
+        {
+            let whole = |parents| prior.add_gradient(&graph(parents), nodes, &mut vec![0.0; nodes * nodes]);
+            let columns =
+                |parents: [usize; 4]| parents.iter().map(|&k| prior.of_column(k, nodes)).sum::<f64>();
+            let (a, b) = ([0, 1, 2, 3], [2, 0, 0, 1]);
+            assert!((whole(a) - whole(b) - columns(a) + columns(b)).abs() < 1e-12);
+        }
+    }
 }

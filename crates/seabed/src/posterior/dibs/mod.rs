@@ -12,10 +12,12 @@ mod graph_prior;
 mod latent;
 mod parameters;
 mod prepare;
+mod rest;
 mod result;
 mod settings;
 mod state;
 mod svgd;
+mod walk;
 
 #[cfg(test)]
 mod exactness;
@@ -49,7 +51,7 @@ pub struct DibsFit {
     pub ensemble: Ensemble,
     /// Particles whose graph had a cycle, from which the least probable edges were taken away.
     pub repaired: usize,
-    /// log p(Θ, D | G) + log p(G) of every particle, in the units inside.
+    /// log p(Θ, D | G) + log p(G) of every draw, in the units inside, before any is left out for its weight.
     pub log_joints: Vec<f64>,
     /// Why it ended.
     pub end: End,
@@ -134,23 +136,24 @@ impl Dibs {
                 return Err(DibsError::OtherState { what: "other data" });
             }
             Origin::Interrupted(state) => state,
-            Origin::Earlier(state) => state.warmed(self, &sorted),
+            Origin::Earlier(state) => state.warmed(self, &sorted, &problem),
         };
         let mut end = End::Steps;
         while state.left > 0 {
             state.advance(&problem);
             if state.step % state::MEASURED_EVERY == 0 || state.left == 0 {
                 state.measure(&problem)?;
-                if self.stop_early && state.is_quiet(data.rows() * data.variables()) {
-                    end = End::Quiet;
+                if self.stop_early {
+                    state.end_if_at_rest(data.rows() * data.variables());
                 }
             }
-            if !watch(&state) {
+            if !watch(&state) && state.left > 0 {
                 end = End::Asked;
-            }
-            if end != End::Steps {
                 break;
             }
+        }
+        if end == End::Steps && state.watch.fired {
+            end = End::Quiet;
         }
         if !state.is_finite() {
             return Err(DibsError::NotFinite { step: state.step });

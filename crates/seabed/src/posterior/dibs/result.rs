@@ -5,9 +5,11 @@ use super::latent::scores;
 use super::parameters::Layout;
 use super::settings::Weighting;
 use super::state::State;
+use super::walk::walk;
 use crate::data::{Dataset, Names};
 use crate::graph::{Dag, Node, NodeSet};
 use crate::num::log_sum_exp;
+use crate::num::parallel::ordered_map_indices;
 use crate::num::random::{Draws, Purpose};
 use crate::scm::{ByName, Ensemble, Linear, Mechanism, Mlp, Scm};
 
@@ -16,7 +18,7 @@ pub(super) struct Models {
     pub ensemble: Ensemble,
     /// Particles whose graph had a cycle.
     pub repaired: usize,
-    /// log p(Θ, D | G) + log p(G) of every particle.
+    /// log p(Θ, D | G) + log p(G) of every draw.
     pub log_joints: Vec<f64>,
 }
 
@@ -39,21 +41,32 @@ pub(super) fn models(
     let units = state.units.means.iter().zip(&state.units.scales);
     let (means, scales): (Vec<f64>, Vec<f64>) =
         units.map(|(mean, scale)| (-mean / scale, 1.0 / scale)).unzip();
-    for (k, particle) in state.particles.iter().enumerate() {
-        let scores = scores(&particle.z, nodes);
+    let of_particles = ordered_map_indices(state.particles.len(), |k| {
+        let scores = scores(&state.particles[k].z, nodes);
         let (dag, removed) = acyclic(problem.edges.limit(&scores), &problem.edges.always, &scores);
-        repaired += usize::from(removed > 0);
-        let parents: Vec<NodeSet> = (0..nodes).map(|j| dag.parents(j).clone()).collect();
-        let mut edges = vec![0.0; nodes * nodes];
-        for (from, to) in dag.edges() {
-            edges[to * nodes + from] = 1.0;
-        }
-        let of_graph = state.settings.prior.add_gradient(&edges, nodes, &mut vec![0.0; nodes * nodes]);
-        log_joints.push(problem.log_joint(&parents, &particle.theta) + of_graph);
         let mut draws = state.seed.stream(Purpose::Dibs).at(2).at(state.step).at(k as u64).draws();
-        let scm = model(problem, &dag, &particle.theta, sorted, &mut draws);
-        let scm = scm.rescaled(&means, &scales).expect("finite parameters in finite units");
-        drawn.push((dag, scm.reordered(names, &by_name.to)));
+        let dags = match &problem.terms {
+            Terms::Marginal(bge) if state.settings.walk > 0 => {
+                walk(bge, &problem.edges, &state.settings.prior, &dag, state.settings.walk, &mut draws)
+            }
+            _ => vec![dag],
+        };
+        (dags, removed > 0, draws)
+    });
+    for (particle, (dags, cyclic, mut draws)) in state.particles.iter().zip(of_particles) {
+        repaired += usize::from(cyclic);
+        for dag in dags {
+            let parents: Vec<NodeSet> = (0..nodes).map(|j| dag.parents(j).clone()).collect();
+            let mut edges = vec![0.0; nodes * nodes];
+            for (from, to) in dag.edges() {
+                edges[to * nodes + from] = 1.0;
+            }
+            let of_graph = state.settings.prior.add_gradient(&edges, nodes, &mut vec![0.0; nodes * nodes]);
+            log_joints.push(problem.log_joint(&parents, &particle.theta) + of_graph);
+            let scm = model(problem, &dag, &particle.theta, sorted, &mut draws);
+            let scm = scm.rescaled(&means, &scales).expect("finite parameters in finite units");
+            drawn.push((dag, scm.reordered(names, &by_name.to)));
+        }
     }
     let weights = weights(state, problem, &drawn, &log_joints);
     let (kept, weights): (Vec<Scm>, Vec<f64>) = drawn

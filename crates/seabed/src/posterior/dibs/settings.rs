@@ -33,6 +33,9 @@ pub struct Dibs {
     pub estimator: Estimator,
     /// How particles are weighted in the end.
     pub weighting: Weighting,
+    /// Graphs that each particle gives by a walk under the exact posterior, if parameters are integrated out (BGe);
+    /// 0: the particle's own graph alone.
+    pub walk: usize,
 }
 
 /// The standard deviation of the variables' noise.
@@ -69,6 +72,7 @@ impl Default for Dibs {
             acyclicity_samples: 4,
             estimator: Estimator::Columns,
             weighting: Weighting::Uniform,
+            walk: 5,
         }
     }
 }

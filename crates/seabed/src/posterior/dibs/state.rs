@@ -6,8 +6,9 @@ use super::acyclicity::quick_slopes;
 use super::estimator::{Problem, Sampling, Terms, estimate};
 use super::latent::{by_latent, scores};
 use super::prepare::Units;
+use super::rest::{Watch, moved};
 use super::settings::{Dibs, DibsError};
-use super::svgd::{Gradient, Kernel, Particle, directions};
+use super::svgd::{Gradient, Kernel, Particle, STEP, directions};
 use crate::data::Dataset;
 use crate::graph::Dag;
 use crate::num::parallel::ordered_map_indices;
@@ -37,6 +38,8 @@ pub struct State {
     pub history: Vec<Measured>,
     /// Mean over particles of the edge probabilities at the last measurement, `[to * nodes + from]`.
     pub(super) probabilities: Vec<f64>,
+    /// Says when nothing changes any more.
+    pub(super) watch: Watch,
 }
 
 /// How a fit stands after some steps.
@@ -52,6 +55,8 @@ pub struct Measured {
     pub cyclic: f64,
     /// Mean absolute change of the edge probabilities since the last measurement.
     pub change: f64,
+    /// Σ p (1 - p) over the edges of a particle, for each variable, mean over particles: 0 once every edge is decided.
+    pub undecided: f64,
 }
 
 const ALPHA_SLOPE: f64 = 0.05;
@@ -59,12 +64,8 @@ const BETA_SLOPE: f64 = 1.0;
 
 /// Steps between two measurements.
 pub(super) const MEASURED_EVERY: u64 = 50;
-/// Measurements that must all be quiet before a fit stops by itself.
-const QUIET: usize = 6;
-/// Quiet: no cycles, probabilities that move less than this on average …
-const LEAST_CHANGE: f64 = 1e-3;
-/// … and a log joint that gains less than this for each number of the data over all quiet measurements.
-const LEAST_GAIN: f64 = 2e-3;
+/// The last share of the steps grow shorter and shorter: what trembles about its place comes to rest there.
+const SETTLING: f64 = 0.1;
 
 /// A warm start takes the annealing back to this share of where it had arrived.
 const WARM: f64 = 0.5;
@@ -117,14 +118,20 @@ impl State {
             rate: 1.0,
             history: Vec::new(),
             probabilities: Vec::new(),
+            watch: Watch::default(),
         }
     }
 
     /// The state as the start of another round, on more data.
     ///
     /// The annealing goes back half of its way, not to the beginning: edges can change again, but what was known
-    /// about them is not forgotten. It ends where it ended before.
-    pub(super) fn warmed(mut self, settings: &Dibs, data: &Dataset) -> Self {
+    /// about them is not forgotten. It ends where it ended before. Learned noise, which had settled on the old data,
+    /// is taken from what the graphs leave unexplained in the new ones: steps alone would need hundreds to widen it.
+    pub(super) fn warmed(mut self, settings: &Dibs, data: &Dataset, problem: &Problem) -> Self {
+        for particle in &mut self.particles {
+            let limit = problem.edges.limit(&scores(&particle.z, self.names.len()));
+            problem.set_noise(&limit, &mut particle.theta);
+        }
         self.mark = Self::mark_of(data);
         self.settings = settings.clone();
         self.left = settings.steps as u64;
@@ -132,6 +139,7 @@ impl State {
         self.clock = WARM * end;
         self.rate = (end - self.clock) / settings.steps as f64;
         self.history.clear();
+        self.watch = Watch::default();
         self
     }
 
@@ -159,6 +167,20 @@ impl State {
         self.step
     }
 
+    /// Number of steps at the end that grow shorter.
+    fn settling(&self) -> u64 {
+        (SETTLING * self.settings.steps as f64).ceil() as u64
+    }
+
+    /// Leaves only the steps that grow shorter, if nothing changes any more.
+    pub(super) fn end_if_at_rest(&mut self, numbers: usize) {
+        let at_rest = self.watch.is_at_rest(&self.history, &self.probabilities, numbers);
+        if at_rest && self.left > self.settling() {
+            self.left = self.settling();
+            self.watch.fired = true;
+        }
+    }
+
     /// One step of all particles.
     pub(super) fn advance(&mut self, problem: &Problem) {
         let stream = self.seed.stream(Purpose::Dibs).at(1).at(self.step);
@@ -167,8 +189,9 @@ impl State {
         });
         let kernel = Kernel::of(&self.particles);
         let directions = directions(&self.particles, &gradients, &kernel);
+        let size = STEP * (self.left as f64 / self.settling() as f64).min(1.0);
         for (particle, direction) in self.particles.iter_mut().zip(&directions) {
-            particle.climb(direction);
+            particle.climb(direction, size);
         }
         self.step += 1;
         self.left -= 1;
@@ -233,19 +256,18 @@ impl State {
                 *sum += share * p;
             }
         }
-        let change = if self.probabilities.is_empty() {
-            1.0
-        } else {
-            let moved: f64 = probabilities.iter().zip(&self.probabilities).map(|(a, b)| (a - b).abs()).sum();
-            moved / (nodes * nodes.saturating_sub(1)).max(1) as f64
-        };
+        let change =
+            if self.probabilities.is_empty() { 1.0 } else { moved(&self.probabilities, &probabilities) };
         self.probabilities = probabilities;
         let log_joint = sum_in_order(&log_joints) * share;
         if !log_joint.is_finite() {
             return Err(DibsError::NotFinite { step: self.step });
         }
         let cyclic = of_particles.iter().filter(|particle| particle.1).count() as f64 * share;
-        self.history.push(Measured { step: self.step, alpha, log_joint, cyclic, change });
+        let open: Vec<f64> =
+            of_particles.iter().map(|particle| particle.2.iter().map(|p| p * (1.0 - p)).sum()).collect();
+        let undecided = sum_in_order(&open) * share / nodes as f64;
+        self.history.push(Measured { step: self.step, alpha, log_joint, cyclic, change, undecided });
         Ok(())
     }
 
@@ -253,16 +275,6 @@ impl State {
     pub(super) fn is_finite(&self) -> bool {
         let finite = |particle: &Particle| particle.z.iter().chain(&particle.theta).all(|x| x.is_finite());
         self.particles.iter().all(finite)
-    }
-
-    /// Has nothing changed for some time?
-    pub(super) fn is_quiet(&self, numbers: usize) -> bool {
-        let Some(window) = self.history.len().checked_sub(QUIET).map(|first| &self.history[first..]) else {
-            return false;
-        };
-        let gain = window[QUIET - 1].log_joint - window[0].log_joint;
-        window.iter().all(|measured| measured.cyclic == 0.0 && measured.change < LEAST_CHANGE)
-            && gain.abs() < LEAST_GAIN * numbers as f64
     }
 }
 

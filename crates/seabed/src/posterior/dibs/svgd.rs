@@ -100,23 +100,23 @@ fn push(direction: &mut [f64], gradient: &[f64], pull: f64, there: &[f64], here:
 }
 
 /// RMSProp: step size, memory, and what keeps the root from 0.
-const STEP: f64 = 0.005;
+pub(super) const STEP: f64 = 0.005;
 const MEMORY: f64 = 0.9;
 const FLOOR: f64 = 1e-8;
 
 impl Particle {
-    /// Goes one step along a direction.
-    pub(super) fn climb(&mut self, direction: &Gradient) {
+    /// Goes one step of this size along a direction.
+    pub(super) fn climb(&mut self, direction: &Gradient, size: f64) {
         let (of_z, of_theta) = self.squares.split_at_mut(self.z.len());
-        climb(&mut self.z, &direction.z, of_z);
-        climb(&mut self.theta, &direction.theta, of_theta);
+        climb(&mut self.z, &direction.z, of_z, size);
+        climb(&mut self.theta, &direction.theta, of_theta, size);
     }
 }
 
-pub(super) fn climb(x: &mut [f64], direction: &[f64], squares: &mut [f64]) {
+pub(super) fn climb(x: &mut [f64], direction: &[f64], squares: &mut [f64], size: f64) {
     for ((x, slope), square) in x.iter_mut().zip(direction).zip(squares) {
         *square = MEMORY * *square + (1.0 - MEMORY) * slope * slope;
-        *x += STEP * slope / (*square + FLOOR).sqrt();
+        *x += size * slope / (*square + FLOOR).sqrt();
     }
 }
 

@@ -1,6 +1,6 @@
 //! A warm start against the reference's, which takes the annealing back to its beginning.
 
-use super::{Dibs, Family, Noise, State};
+use super::{Dibs, Family, State, prepare};
 use crate::data::Dataset;
 use crate::graph::NodeSet;
 use crate::num::random::{Purpose, Seed};
@@ -9,8 +9,8 @@ use crate::posterior::Knowledge;
 const NODES: usize = 6;
 
 /// Rows of a chain X0 -> X1 -> … with bent mechanisms.
-fn rows(count: usize) -> Dataset {
-    let mut draws = Seed::new(4).stream(Purpose::Noise).draws();
+fn rows(seed: u64, count: usize) -> Dataset {
+    let mut draws = Seed::new(seed).stream(Purpose::Noise).draws();
     let mut columns: Vec<Vec<f64>> = Vec::new();
     for j in 0..NODES {
         let own: Vec<f64> = (0..200).map(|_| draws.normal()).collect();
@@ -24,41 +24,33 @@ fn rows(count: usize) -> Dataset {
     Dataset::new(names, columns, vec![NodeSet::empty(NODES); count]).unwrap()
 }
 
-/// After a first fit on half of the rows, 300 steps on all of them. Measured mean log joints: -1377 going back half of
-/// the annealing, -1406 from nothing, -2332 with the annealing from its beginning, which undoes the edges while the
-/// parameters stay bound to them. What is cyclic stays so more often: 2 of 8 particles against none.
+/// After a first fit on half of the rows, 300 steps on all of them; means over three data sets. Measured over six:
+/// log joint -1200, -1389 from nothing, -2112 as the reference does it. Most of that is the noise, which had settled
+/// on the old rows; taken from the new ones, it matters little whether the annealing goes back to 0, 1/4, 1/2, 3/4 of
+/// its way or not at all (-1114, -1096, -1200, -1194, -1180, with edges on average the most precise at 1/2).
 #[test]
-fn going_back_half_way_is_better_than_starting_over() {
+fn a_warm_start_is_better_than_starting_over() {
     let knowledge = Knowledge::none(NODES);
     let family = Family::Nonlinear { hidden: 5 };
-    let first = Dibs {
-        family,
-        particles: 8,
-        steps: 1000,
-        stop_early: false,
-        noise: Noise::Learned,
-        ..Dibs::default()
-    };
-    let before = first.fit(&rows(100), &knowledge, Seed::new(1), &mut |_| true).unwrap();
-    let again = Dibs { steps: 300, ..first };
-    let (data, all) = (rows(200), |_: &State| true);
-    let warm = again.fit_from(before.state.clone(), &data, &knowledge, &mut { all }).unwrap();
-    // The reference: t = 0 again, one a step.
-    let mut restarted = before.state.clone().warmed(&again, &data);
-    (restarted.clock, restarted.rate) = (0.0, 1.0);
-    let restarted = Dibs::resume(restarted, &data, &knowledge, &mut { all }).unwrap();
-    let cold = again.fit(&data, &knowledge, Seed::new(1), &mut { all }).unwrap();
-    let figures = |fit: &super::DibsFit| {
-        let last = fit.state.history.last().unwrap();
-        let found: f64 = (1..NODES).map(|j| fit.ensemble.edge_probabilities()[j - 1][j]).sum();
-        let all: f64 = fit.ensemble.edge_probabilities().concat().iter().sum();
-        (last.log_joint, last.cyclic, found, all)
-    };
-    for (name, fit) in [("before", &before), ("warm", &warm), ("restarted", &restarted), ("cold", &cold)] {
-        let (log_joint, cyclic, found, all) = figures(fit);
-        println!(
-            "{name}: log joint {log_joint:.1}, cyclic {cyclic:.2}, {found:.2} of 5 edges, {all:.2} in all"
-        );
+    let first = Dibs { family, particles: 8, steps: 1000, stop_early: false, ..Dibs::default() };
+    let again = Dibs { steps: 300, ..first.clone() };
+    let mut means = [0.0; 3];
+    for seed in [4, 5, 7] {
+        let (data, all) = (rows(seed, 200), |_: &State| true);
+        let before = first.fit(&rows(seed, 100), &knowledge, Seed::new(1), &mut { all }).unwrap().state;
+        let warm = again.fit_from(before.clone(), &data, &knowledge, &mut { all }).unwrap();
+        // The reference: t = 0 again, one a step, and everything else as it was.
+        let (problem, _) = prepare::problem(&again, &data, &knowledge, &before.units);
+        let mut restarted = before.clone().warmed(&again, &data, &problem);
+        restarted.particles = before.particles;
+        (restarted.clock, restarted.rate) = (0.0, 1.0);
+        let restarted = Dibs::resume(restarted, &data, &knowledge, &mut { all }).unwrap();
+        let cold = again.fit(&data, &knowledge, Seed::new(1), &mut { all }).unwrap();
+        for (mean, fit) in means.iter_mut().zip([warm, restarted, cold]) {
+            *mean += fit.state.history.last().unwrap().log_joint / 3.0;
+        }
     }
-    assert!(figures(&warm).0 > figures(&restarted).0 && figures(&warm).0 > figures(&cold).0);
+    let [warm, restarted, cold] = means;
+    println!("log joint {warm:.1} warm, {restarted:.1} restarted, {cold:.1} cold");
+    assert!(warm > restarted + 500.0 && warm > cold + 100.0);
 }
