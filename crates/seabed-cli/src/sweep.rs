@@ -34,9 +34,13 @@ pub struct Arguments {
     #[arg(required_unless_present = "preset", conflicts_with = "preset")]
     config: Option<PathBuf>,
     /// The settings of the paper: paper-linear-20, paper-linear-50, paper-nonlinear-20, paper-nonlinear-50,
-    /// paper-values, paper-batches.
+    /// paper-values, paper-batches, paper-dream-10, paper-dream-50.
     #[arg(long, value_name = "NAME", value_parser = known_preset)]
     preset: Option<String>,
+    /// A folder with the DREAM3 networks (InSilicoSize10-Ecoli1.xml and so on) for the presets paper-dream; without it
+    /// they use networks of our own making.
+    #[arg(long, value_name = "FOLDER", requires = "preset")]
+    networks: Option<PathBuf>,
     /// The folder of the study; the name of the configuration or preset if it is not given.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -74,7 +78,7 @@ enum Command {
 }
 
 fn known_preset(name: &str) -> Result<String, String> {
-    if campaign::preset(name).is_some() {
+    if campaign::preset(name, None).is_some() {
         return Ok(name.to_string());
     }
     let names: Vec<String> = PRESETS.iter().map(|(name, what)| format!("  {name}: {what}")).collect();
@@ -92,7 +96,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn study(arguments: &Arguments) -> Result<(), Failure> {
     let (mut settings, source, place) = match (&arguments.preset, &arguments.config) {
         (Some(name), _) => {
-            let text = campaign::preset(name).expect("checked with the arguments");
+            let text =
+                campaign::preset(name, arguments.networks.as_deref()).expect("checked with the arguments");
             let mut table = campaign::parse_table(&text, name)?;
             for setting in &arguments.settings {
                 campaign::set(&mut table, setting)?;

@@ -15,7 +15,6 @@ use super::CampaignError;
 use super::config::Config;
 use super::record::{Designed, Fitted, MetricRow, write_interventions};
 use crate::data::{Dataset, ReadOptions, read_table, write_atomically, write_matrix, write_table};
-use crate::graph::Dag;
 use crate::posterior::dibs::State;
 use crate::scm::Ensemble;
 
@@ -59,10 +58,8 @@ impl RunFolder {
         self.write("config.toml", |out| out.write_all(config.to_toml().as_bytes()))
     }
 
-    pub(super) fn write_truth(&self, names: &[String], truth: &Dag) -> Result<(), CampaignError> {
-        self.write("truth.csv", |out| {
-            write_matrix(out, names, &truth.to_rows_to_columns()).map_err(std::io::Error::other)
-        })
+    pub(super) fn write_truth(&self, names: &[String], truth: &[Vec<bool>]) -> Result<(), CampaignError> {
+        self.write("truth.csv", |out| write_matrix(out, names, truth).map_err(std::io::Error::other))
     }
 
     /// The belief of a round.

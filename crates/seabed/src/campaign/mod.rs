@@ -35,7 +35,8 @@ use crate::design::DesignError;
 use crate::posterior::bootstrap::BootstrapError;
 use crate::posterior::dibs::DibsError;
 use crate::scm::ScmFileError;
-use crate::world::SyntheticError;
+use crate::world::grn::{NetworkError, NetworkFileError};
+use crate::world::{SyntheticError, WorldError};
 
 /// Why a run or a study stops.
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +83,15 @@ pub enum CampaignError {
     /// A world that cannot be drawn.
     #[error("world: {0}")]
     World(#[from] SyntheticError),
+    /// A gene network that cannot be drawn.
+    #[error("world: {0}")]
+    Network(#[from] NetworkError),
+    /// A gene network that cannot be read.
+    #[error(transparent)]
+    NetworkFile(#[from] NetworkFileError),
+    /// A world that does not answer.
+    #[error("world: {0}")]
+    Outcome(#[from] WorldError),
     /// A model that cannot be read.
     #[error(transparent)]
     Scm(#[from] ScmFileError),

@@ -8,7 +8,6 @@ use super::folder::RunFolder;
 use super::record::{Designed, Fitted, MetricRow};
 use super::scene::Scene;
 use crate::data::Dataset;
-use crate::evaluate::scores;
 use crate::graph::Node;
 use crate::num::random::{Purpose, Seed};
 use crate::posterior::Knowledge;
@@ -121,11 +120,11 @@ fn believe(
     if !go_on {
         return Err(CampaignError::Interrupted);
     }
-    let against = scores(&belief.ensemble, scene.truth());
+    let against = scene.scores(&belief.ensemble);
     let fitted = Fitted {
         interventional_samples: (0..data.rows()).filter(|&row| !data.targets(row).is_empty()).count(),
         eshd: Some(against.eshd),
-        esid: Some(against.esid),
+        esid: against.esid,
         auroc: against.auroc,
         auprc: against.auprc,
         ef1: Some(against.ef1),

@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::CampaignError;
 use crate::data::Dataset;
+use crate::evaluate::{Scores, scores, scores_with_cycles};
 use crate::graph::Dag;
 use crate::num::random::{Purpose, Seed};
-use crate::scm::{Intervention, Scm};
+use crate::scm::{Ensemble, Intervention, Scm};
+use crate::world::grn::{Generated, Grn, Measure, Measurement, Organism};
 use crate::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, World};
 
 /// Which world.
@@ -33,8 +35,14 @@ pub struct WorldSettings {
     pub unequal_noise: bool,
     /// Bring every variable to mean 0 and standard deviation 1?
     pub standardise: bool,
-    /// The file of a model; none if empty.
+    /// The file of a model or of a gene network; none if empty.
     pub file: PathBuf,
+    /// Whose networks a gene network without a file resembles.
+    pub organism: Organism,
+    /// What is measured of genes.
+    pub measure: Measure,
+    /// Report what GeneNetWeaver reports?
+    pub gnw_faithful: bool,
     /// Samples without intervention before the first batch.
     pub observations: usize,
 }
@@ -49,6 +57,8 @@ pub enum WorldKind {
     Sf,
     /// A model from a file.
     Scm,
+    /// A gene network, from a file or of our own making.
+    Grn,
 }
 
 /// Kinds of mechanisms.
@@ -74,6 +84,9 @@ impl Default for WorldSettings {
             unequal_noise: false,
             standardise: false,
             file: PathBuf::new(),
+            organism: Organism::EcoliLike,
+            measure: Measure::Mrna,
+            gnw_faithful: true,
             observations: 100,
         }
     }
@@ -82,7 +95,8 @@ impl Default for WorldSettings {
 /// A world that answers.
 pub struct Scene {
     world: Box<dyn World + Send + Sync>,
-    truth: Dag,
+    /// Row -> column; it may have cycles.
+    truth: Vec<Vec<bool>>,
     /// The one noise level of all variables, if there is one.
     noise_sd: Option<f64>,
     seed: Seed,
@@ -99,15 +113,42 @@ impl Scene {
                 return Err(CampaignError::Config { source_name: "world".into(), problem });
             }
             WorldKind::Scm => Scm::read(&settings.file)?,
+            WorldKind::Grn => return Self::of_genes(settings, seed),
         };
         let first = scm.noise_sd()[0];
         let noise_sd = scm.noise_sd().iter().all(|sd| *sd == first).then_some(first);
-        Ok(Self { truth: scm.dag().clone(), world: Box::new(scm), noise_sd, seed })
+        Ok(Self { truth: scm.dag().to_rows_to_columns(), world: Box::new(scm), noise_sd, seed })
     }
 
-    /// The graph that is to be found.
-    pub fn truth(&self) -> &Dag {
+    fn of_genes(settings: &WorldSettings, seed: Seed) -> Result<Self, CampaignError> {
+        let measurement =
+            Measurement { of: settings.measure, deterministic: false, faithful: settings.gnw_faithful };
+        let grn = if settings.file.as_os_str().is_empty() {
+            Grn::generate(
+                &Generated { organism: settings.organism, genes: settings.nodes },
+                seed,
+                measurement,
+            )?
+        } else {
+            Grn::read(&settings.file, measurement)?
+        };
+        let mut truth = grn.network().regulations();
+        // A gene that regulates itself is no edge of a causal graph.
+        (0..truth.len()).for_each(|gene| truth[gene][gene] = false);
+        Ok(Self { truth, world: Box::new(grn), noise_sd: None, seed })
+    }
+
+    /// The graph that is to be found, row -> column; that of a gene network may have cycles.
+    pub fn truth(&self) -> &Vec<Vec<bool>> {
         &self.truth
+    }
+
+    /// How close a belief is to the truth; distances that need a graph without cycles are left out where it has some.
+    pub fn scores(&self, belief: &Ensemble) -> Scores {
+        match Dag::from_rows_to_columns(&self.truth) {
+            Ok(dag) => scores(belief, &dag),
+            Err(_) => scores_with_cycles(belief, &self.truth),
+        }
     }
 
     /// The variables' names.
@@ -173,9 +214,11 @@ impl WorldSettings {
         match self.kind {
             WorldKind::Er => kind("er"),
             WorldKind::Sf => kind("sf"),
-            WorldKind::Scm => {
-                vec![self.file.file_stem().map_or("scm".into(), |stem| stem.to_string_lossy().into())]
+            WorldKind::Scm | WorldKind::Grn if !self.file.as_os_str().is_empty() => {
+                vec![self.file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into())]
             }
+            WorldKind::Scm => vec!["scm".into()],
+            WorldKind::Grn => vec![self.organism.word().into(), format!("{} genes", self.nodes)],
         }
     }
 }

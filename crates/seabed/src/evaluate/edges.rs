@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::graph::Dag;
+use crate::graph::Adjacency;
 
 /// Edge probabilities between `lower` and `upper`, and how often such edges are true.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -25,16 +25,18 @@ pub struct Bin {
 const BINS: usize = 10;
 
 /// (probability, is it a true edge?) of every ordered pair of different nodes.
-fn pairs<'a>(probabilities: &'a [Vec<f64>], truth: &'a Dag) -> impl Iterator<Item = (f64, bool)> + 'a {
-    let nodes = truth.len();
-    (0..nodes).flat_map(move |i| {
-        (0..nodes).filter(move |&j| j != i).map(move |j| (probabilities[i][j], truth.has_edge(i, j)))
-    })
+fn pairs(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> Vec<(f64, bool)> {
+    let of_row = |i: usize| {
+        let edges = truth.row(i);
+        let others = (0..truth.nodes()).filter(move |&j| j != i);
+        others.map(|j| (probabilities[i][j], edges.contains(j))).collect::<Vec<_>>()
+    };
+    (0..truth.nodes()).flat_map(of_row).collect()
 }
 
 /// For every distinct probability, from the highest down: (true edges, other pairs) with that probability.
-fn thresholds(probabilities: &[Vec<f64>], truth: &Dag) -> Vec<(f64, f64)> {
-    let mut ranked: Vec<(f64, bool)> = pairs(probabilities, truth).collect();
+fn thresholds(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> Vec<(f64, f64)> {
+    let mut ranked = pairs(probabilities, truth);
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     ranked
         .chunk_by(|a, b| a.0 == b.0)
@@ -47,7 +49,7 @@ fn thresholds(probabilities: &[Vec<f64>], truth: &Dag) -> Vec<(f64, f64)> {
 
 /// Area under the ROC curve: how often a true edge is more probable than another pair, ties counting half.
 /// None if one of the two kinds is missing.
-pub fn area_under_roc(probabilities: &[Vec<f64>], truth: &Dag) -> Option<f64> {
+pub fn area_under_roc(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> Option<f64> {
     let (mut edges, mut others, mut won) = (0.0, 0.0, 0.0);
     for (tied_edges, tied_others) in thresholds(probabilities, truth) {
         won += tied_others * (edges + 0.5 * tied_edges);
@@ -58,7 +60,7 @@ pub fn area_under_roc(probabilities: &[Vec<f64>], truth: &Dag) -> Option<f64> {
 }
 
 /// Average precision: the mean over true edges of the precision at their threshold. None without true edges.
-pub fn average_precision(probabilities: &[Vec<f64>], truth: &Dag) -> Option<f64> {
+pub fn average_precision(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> Option<f64> {
     let (mut edges, mut all, mut sum) = (0.0, 0.0, 0.0);
     for (tied_edges, tied_others) in thresholds(probabilities, truth) {
         edges += tied_edges;
@@ -69,14 +71,15 @@ pub fn average_precision(probabilities: &[Vec<f64>], truth: &Dag) -> Option<f64>
 }
 
 /// Mean squared difference between probability and truth; 0 for fewer than two nodes.
-pub fn brier(probabilities: &[Vec<f64>], truth: &Dag) -> f64 {
+pub fn brier(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> f64 {
     let square = |(p, edge): (f64, bool)| (p - f64::from(u8::from(edge))).powi(2);
-    let count = truth.len() * truth.len().saturating_sub(1);
-    pairs(probabilities, truth).map(square).sum::<f64>() / count.max(1) as f64
+    let pairs = pairs(probabilities, truth);
+    let count = pairs.len().max(1) as f64;
+    pairs.into_iter().map(square).sum::<f64>() / count
 }
 
 /// Ten bins of equal width; empty ones are left out.
-pub fn calibration(probabilities: &[Vec<f64>], truth: &Dag) -> Vec<Bin> {
+pub fn calibration(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> Vec<Bin> {
     let mut sums = [(0usize, 0.0, 0usize); BINS];
     for (p, edge) in pairs(probabilities, truth) {
         let bin = &mut sums[((p * BINS as f64) as usize).min(BINS - 1)];

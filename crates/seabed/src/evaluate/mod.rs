@@ -19,7 +19,7 @@ pub use wilcoxon::wilcoxon_signed_rank;
 
 use serde::Serialize;
 
-use crate::graph::{Dag, shd, sid};
+use crate::graph::{Adjacency, Dag, shd, sid};
 use crate::num::parallel::ordered_map;
 use crate::scm::Ensemble;
 
@@ -28,8 +28,8 @@ use crate::scm::Ensemble;
 pub struct Scores {
     /// Expected structural Hamming distance; a reversed edge counts once.
     pub eshd: f64,
-    /// Expected structural intervention distance.
-    pub esid: f64,
+    /// Expected structural intervention distance; none if the truth has cycles.
+    pub esid: Option<f64>,
     /// Area under the ROC curve of the edge probabilities; none if the truth has no edge or every edge.
     pub auroc: Option<f64>,
     /// Average precision of the edge probabilities; none if the truth has no edge.
@@ -44,26 +44,35 @@ pub struct Scores {
 
 /// Scores the ensemble against the true graph over the same variables in the same order.
 pub fn scores(ensemble: &Ensemble, truth: &Dag) -> Scores {
-    let of_draws = ordered_map(ensemble.draws(), |draw| {
-        let dag = draw.dag();
-        [shd(truth, dag) as f64, sid(truth, dag) as f64, f1(truth, dag)]
-    });
+    let distances = ordered_map(ensemble.draws(), |draw| sid(truth, draw.dag()) as f64);
+    Scores { esid: Some(ensemble.mean(&distances)), ..scores_with_cycles(ensemble, truth) }
+}
+
+/// Scores the ensemble against a true graph that may have cycles: all but the structural intervention distance, which
+/// is defined for graphs without cycles only.
+pub fn scores_with_cycles(ensemble: &Ensemble, truth: &(impl Adjacency + Sync)) -> Scores {
+    let of_draws =
+        ordered_map(ensemble.draws(), |draw| [shd(truth, draw.dag()) as f64, f1(truth, draw.dag())]);
     let mean = |k: usize| ensemble.mean(&of_draws.iter().map(|values| values[k]).collect::<Vec<_>>());
     let probabilities = ensemble.edge_probabilities();
     Scores {
         eshd: mean(0),
-        esid: mean(1),
+        esid: None,
         auroc: area_under_roc(&probabilities, truth),
         auprc: average_precision(&probabilities, truth),
-        ef1: mean(2),
+        ef1: mean(1),
         brier: brier(&probabilities, truth),
         ece: expected_calibration_error(&calibration(&probabilities, truth)),
     }
 }
 
 /// 2 |both| / (|truth| + |estimate|).
-fn f1(truth: &Dag, estimate: &Dag) -> f64 {
-    let both = truth.edges().filter(|&(from, to)| estimate.has_edge(from, to)).count();
-    let all = truth.edge_count() + estimate.edge_count();
+fn f1(truth: &impl Adjacency, estimate: &Dag) -> f64 {
+    let (mut both, mut all) = (0, estimate.edge_count());
+    for node in 0..truth.nodes() {
+        let edges = truth.row(node);
+        both += edges.intersection(estimate.children(node)).len();
+        all += edges.len();
+    }
     if all == 0 { 1.0 } else { 2.0 * both as f64 / all as f64 }
 }

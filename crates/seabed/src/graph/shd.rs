@@ -25,6 +25,18 @@ impl Adjacency for Dag {
     }
 }
 
+/// A matrix as it is; it may have cycles.
+impl Adjacency for Vec<Vec<bool>> {
+    fn nodes(&self) -> usize {
+        self.len()
+    }
+
+    fn row(&self, node: Node) -> Cow<'_, NodeSet> {
+        let targets = (0..self.len()).filter(|&j| self[node][j]);
+        Cow::Owned(NodeSet::of(self.len(), targets))
+    }
+}
+
 impl Adjacency for EssentialGraph {
     fn nodes(&self) -> usize {
         self.len()

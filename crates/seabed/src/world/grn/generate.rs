@@ -5,6 +5,8 @@
 //! Kinetics are drawn from the ranges of the published networks: half-lives around 27 minutes, Hill exponents from 1 to
 //! 10, half of the dissociation constants below 0.15.
 
+use serde::{Deserialize, Serialize};
+
 use crate::graph::Node;
 use crate::num::random::{Draws, Purpose, Seed};
 
@@ -21,7 +23,8 @@ pub struct Generated {
 }
 
 /// Whose networks a generated one resembles.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Organism {
     /// Few regulators, strong hubs, one or two regulators a gene, three or four layers.
     EcoliLike,
@@ -46,6 +49,14 @@ struct Statistics {
 }
 
 impl Organism {
+    /// Its name on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::EcoliLike => "ecoli-like",
+            Self::YeastLike => "yeast-like",
+        }
+    }
+
     fn statistics(self) -> Statistics {
         match self {
             Self::EcoliLike => Statistics {

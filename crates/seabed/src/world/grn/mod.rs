@@ -25,6 +25,8 @@ pub use network::{Gene, Input, LARGEST_HILL, MOST_MODULES, Module, Network};
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use dynamics::Dynamics;
 use langevin::Langevin;
 use ode::{BLOCK, SteadyState};
@@ -49,7 +51,8 @@ pub struct Measurement {
 }
 
 /// What is measured of every gene.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Measure {
     /// The level of its mRNA.
     Mrna,
