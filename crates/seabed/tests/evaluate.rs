@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use seabed::data::{Dataset, Names};
 use seabed::evaluate::{
     SortabilityError, area_under_roc, average_precision, brier, calibration, expected_calibration_error,
-    held_out_log_likelihood, scores, sortability,
+    held_out_log_likelihood, scores, scores_with_cycles, sortability,
 };
 use seabed::graph::{Dag, Node, NodeSet, sid};
 use seabed::num::random::{Purpose, Seed};
@@ -277,4 +277,22 @@ fn the_true_model_predicts_better_than_an_empty_one() {
     let outcome = truth.experiment(&Intervention::new([(0, 5.0)]).unwrap(), 200, stream).unwrap();
     let score = |scm: Scm| held_out_log_likelihood(&Ensemble::uniform(vec![scm]).unwrap(), &outcome);
     assert!(score(truth.clone()) > score(model(Dag::empty(3), 0.0)) + 1.0);
+}
+
+/// A true graph with a cycle A -> B -> C -> A and a pair that regulates each other has every score but the
+/// intervention distance.
+#[test]
+fn a_truth_with_cycles_has_every_score_but_one() {
+    let mut truth = vec![vec![false; 5]; 5];
+    for (from, to) in [(0, 1), (1, 2), (2, 0), (3, 4), (4, 3)] {
+        truth[from][to] = true;
+    }
+    let estimate = Dag::from_edges(5, [(0, 1), (2, 1), (3, 4), (0, 4)]).unwrap();
+    let got = scores_with_cycles(&Ensemble::uniform(vec![model(estimate, 0.0)]).unwrap(), &truth);
+    // C - B is reversed, C -> A missing, D - E one way only, A -> E too many.
+    assert_eq!((got.eshd, got.esid), (4.0, None));
+    assert_eq!(got.ef1, 2.0 * 2.0 / 9.0);
+    assert_eq!(got.brier, 5.0 / 20.0);
+    // Of 5 true edges 2 are certain, of 15 other pairs 2.
+    assert!((got.auroc.unwrap() - (2.0 * 13.0 + 0.5 * (2.0 * 2.0 + 3.0 * 13.0)) / 75.0).abs() < 1e-12);
 }
