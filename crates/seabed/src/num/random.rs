@@ -31,6 +31,8 @@ pub enum Purpose {
     Design = 6,
     /// Starting points and sampled graphs of DiBS.
     Dibs = 7,
+    /// Chains over graphs, and parameters of the graphs drawn.
+    Mcmc = 9,
 }
 
 /// The address of a sequence of random numbers. Copying it is free and draws nothing.
