@@ -8,6 +8,7 @@ use seabed::data::DataError;
 use seabed::design::DesignError;
 use seabed::posterior::bootstrap::BootstrapError;
 use seabed::posterior::dibs::DibsError;
+use seabed::posterior::mcmc::McmcError;
 use seabed::scm::{InterventionError, ScmFileError};
 use seabed::world::SyntheticError;
 
@@ -66,4 +67,4 @@ macro_rules! bad_input {
     )*};
 }
 
-bad_input!(BootstrapError, DibsError, DesignError, ScmFileError, SyntheticError, InterventionError);
+bad_input!(BootstrapError, DibsError, McmcError, DesignError, ScmFileError, SyntheticError, InterventionError);

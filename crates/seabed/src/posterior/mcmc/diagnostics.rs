@@ -145,10 +145,10 @@ mod tests {
     use super::*;
     use crate::num::random::{Purpose, Seed};
 
-    fn chains(correlation: f64, shift: f64) -> Vec<Vec<f64>> {
+    fn chains(correlation: f64, shift: f64, seed: u64) -> Vec<Vec<f64>> {
         (0..4)
             .map(|chain| {
-                let mut draws = Seed::new(chain).stream(Purpose::Mcmc).draws();
+                let mut draws = Seed::new(4 * seed + chain).stream(Purpose::Mcmc).draws();
                 let mut x = draws.normal();
                 (0..4000)
                     .map(|_| {
@@ -160,20 +160,22 @@ mod tests {
             .collect()
     }
 
-    /// An autoregressive chain of correlation ρ is worth (1 - ρ)/(1 + ρ) of its length.
+    /// An autoregressive chain of correlation ρ is worth (1 - ρ)/(1 + ρ) of its length: within 10 % over 20 repeats.
     #[test]
     fn effective_sizes_of_autoregressive_chains_are_known() {
         for correlation in [0.0, 0.5, 0.9] {
-            let found = convergence(&chains(correlation, 0.0));
-            let want = 16_000.0 * (1.0 - correlation) / (1.0 + correlation);
-            assert!((found.size / want - 1.0).abs() < 0.2, "{correlation}: {} {want}", found.size);
-            assert!(found.r_hat < 1.01, "{}", found.r_hat);
+            let found: Vec<Convergence> =
+                (0..20).map(|seed| convergence(&chains(correlation, 0.0, seed))).collect();
+            let time = found.iter().map(|found| 16_000.0 / found.size).sum::<f64>() / 20.0;
+            let want = (1.0 + correlation) / (1.0 - correlation);
+            assert!((time / want - 1.0).abs() < 0.1, "{correlation}: {time} {want}");
+            assert!(found.iter().all(|found| found.r_hat < 1.02));
         }
     }
 
     #[test]
     fn chains_that_are_elsewhere_are_seen() {
-        assert!(convergence(&chains(0.0, 1.0)).r_hat > 1.3);
+        assert!(convergence(&chains(0.0, 1.0, 0)).r_hat > 1.3);
         assert_eq!(convergence(&[vec![0.0; 100], vec![1.0; 100]]).r_hat, f64::INFINITY);
         let still = convergence(&[vec![1.0; 100], vec![1.0; 100]]);
         assert_eq!((still.r_hat, still.size), (1.0, 200.0));
