@@ -65,7 +65,7 @@ impl Mechanism {
     }
 
     /// The means of `out.len()` samples; `parents[k]` holds the k-th parent's values.
-    pub(super) fn means(&self, parents: &[&[f64]], out: &mut [f64]) {
+    pub(crate) fn means(&self, parents: &[&[f64]], out: &mut [f64]) {
         match self {
             Self::Linear(linear) => {
                 out.fill(linear.intercept);

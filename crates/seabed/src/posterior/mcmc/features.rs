@@ -231,3 +231,159 @@ fn features(
     }
     matrix
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::num::random::{Purpose, Seed};
+    use crate::posterior::mcmc::gp::usual;
+
+    #[test]
+    fn distribution_functions_have_their_known_values() {
+        assert!((normal(1.96) - 0.975_002_104_851_780).abs() < 1e-12);
+        assert!((normal(-3.0) - 0.001_349_898_031_630).abs() < 1e-12);
+        assert!((chi_squared_5(11.070_497_693_516_35) - 0.95).abs() < 1e-9);
+        assert!((quantile(normal, 0.975, -9.0, 9.0) - 1.959_963_984_540).abs() < 1e-9);
+    }
+
+    /// Values of a smooth function of some parents, standardised roughly.
+    fn data(parents: usize, rows: usize, seed: u64) -> (Vec<f64>, Vec<Vec<f64>>) {
+        let mut draws = Seed::new(seed).stream(Purpose::Mcmc).draws();
+        let x: Vec<Vec<f64>> = (0..parents).map(|_| (0..rows).map(|_| draws.normal()).collect()).collect();
+        let y = (0..rows)
+            .map(|row| {
+                let f: f64 = x.iter().enumerate().map(|(k, x)| ((1.0 + k as f64) * x[row]).sin()).sum();
+                f / (parents.max(1) as f64).sqrt() + 0.3 * draws.normal()
+            })
+            .collect();
+        (y, x)
+    }
+
+    fn regression<'a>(y: &'a [f64], x: &'a [Vec<f64>]) -> Regression<'a> {
+        Regression { values: y, parents: x.iter().map(|column| &column[..]).collect() }
+    }
+
+    /// The features of one point times their spreads, from the formulas.
+    fn point(weights: &Weights, x: &[f64]) -> Vec<f64> {
+        let mut values = vec![1.0];
+        values.extend(x);
+        let angle = |wave: usize| x.iter().zip(&weights.frequencies).map(|(x, f)| x * f[wave]).sum::<f64>();
+        values.extend((0..WAVES).map(|wave| angle(wave).cos()));
+        values.extend((0..WAVES).map(|wave| angle(wave).sin()));
+        values.iter().zip(&weights.spreads).map(|(value, spread)| value * spread).collect()
+    }
+
+    /// The covariance of the values written out, [rows, rows].
+    fn covariance(weights: &Weights, x: &[Vec<f64>], rows: usize) -> Mat<f64> {
+        let points: Vec<Vec<f64>> =
+            (0..rows).map(|row| point(weights, &x.iter().map(|x| x[row]).collect::<Vec<_>>())).collect();
+        let noise = (2.0 * weights.hyper[SIGMA]).exp();
+        Mat::from_fn(rows, rows, |i, j| {
+            let dot: f64 = points[i].iter().zip(&points[j]).map(|(a, b)| a * b).sum();
+            dot + if i == j { noise } else { 0.0 }
+        })
+    }
+
+    #[test]
+    fn the_marginal_likelihood_is_the_dense_normal_density() {
+        for (parents, free_scale) in [(1, false), (2, false), (3, true)] {
+            let (y, x) = data(parents, 40, parents as u64);
+            let spectrum = Spectrum::new(parents);
+            let weights = Weights::new(&regression(&y, &x), &usual(parents), &spectrum, free_scale).unwrap();
+            let cholesky = Cholesky::of(covariance(&weights, &x, 40).as_ref()).unwrap();
+            let mut solved = y.clone();
+            cholesky.solve_in_place(&mut solved);
+            let fit: f64 = y.iter().zip(&solved).map(|(a, b)| a * b).sum();
+            let want = -0.5 * (fit + cholesky.log_determinant() + 40.0 * std::f64::consts::TAU.ln());
+            assert!((weights.log_likelihood - want).abs() < 1e-7 * want.abs(), "{}", weights.log_likelihood);
+            if free_scale {
+                // At the best factor of all variances yᵀ C⁻¹ y is the number of rows.
+                assert!((fit - 40.0).abs() < 1e-6);
+            }
+        }
+    }
+
+    /// Means and variances of 2000 drawn functions, near the data and far away, against the posterior of the dense
+    /// process of the same covariance: 3 cases of 5 points, z-scores below 4.5.
+    #[test]
+    fn drawn_functions_have_the_moments_of_the_process() {
+        for (parents, free_scale) in [(1, false), (2, true), (3, false)] {
+            let (y, x) = data(parents, 40, 10 + parents as u64);
+            let spectrum = Spectrum::new(parents);
+            let weights = Weights::new(&regression(&y, &x), &usual(parents), &spectrum, free_scale).unwrap();
+            let cholesky = Cholesky::of(covariance(&weights, &x, 40).as_ref()).unwrap();
+            let mut solved = y.clone();
+            cholesky.solve_in_place(&mut solved);
+            let count = 2000;
+            let mut draws = Seed::new(77).stream(Purpose::Mcmc).draws();
+            let drawn: Vec<(Mechanism, f64)> = (0..count).map(|_| weights.draw(&mut draws)).collect();
+            for at in [-6.0, -1.0, 0.3, 2.0, 9.0] {
+                let place = vec![at; parents];
+                let here = point(&weights, &place);
+                let near: Vec<f64> = (0..40)
+                    .map(|row| {
+                        let there = point(&weights, &x.iter().map(|x| x[row]).collect::<Vec<_>>());
+                        here.iter().zip(&there).map(|(a, b)| a * b).sum()
+                    })
+                    .collect();
+                let mean: f64 = near.iter().zip(&solved).map(|(a, b)| a * b).sum();
+                let mut explained = near.clone();
+                cholesky.solve_in_place(&mut explained);
+                let variance = here.iter().map(|a| a * a).sum::<f64>()
+                    - near.iter().zip(&explained).map(|(a, b)| a * b).sum::<f64>();
+                let columns: Vec<[f64; 1]> = place.iter().map(|x| [*x]).collect();
+                let inputs: Vec<&[f64]> = columns.iter().map(|column| &column[..]).collect();
+                let values: Vec<f64> = drawn
+                    .iter()
+                    .map(|(mechanism, _)| {
+                        let mut out = [0.0];
+                        mechanism.means(&inputs, &mut out);
+                        out[0]
+                    })
+                    .collect();
+                let n = f64::from(count);
+                let z = (values.iter().sum::<f64>() / n - mean) / (variance / n).sqrt();
+                let spread = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
+                let z_spread = (spread / variance - 1.0) / (2.0 / n).sqrt();
+                assert!(z.abs() < 4.5 && z_spread.abs() < 4.5, "{parents} at {at}: {z} {z_spread}");
+            }
+            let logs: Vec<f64> = drawn.iter().map(|(_, sd)| sd.ln()).collect();
+            let mean = logs.iter().sum::<f64>() / f64::from(count);
+            let width = (1.0 / (2.0 * weights.spare + 1.0)).sqrt();
+            assert!((mean - weights.hyper[SIGMA]).abs() < 4.5 * width / f64::from(count).sqrt());
+        }
+    }
+
+    /// How good the features are: scores of fitted processes of 100 rows against the process itself, and the spread of
+    /// functions far outside the data against that of the prior.
+    #[test]
+    fn features_are_as_good_as_the_process_and_uncertain_far_away() {
+        for (parents, most) in [(1, 0.3), (2, 1.5), (3, 4.0)] {
+            let mut worst = 0.0f64;
+            for seed in 0..5 {
+                let (y, x) = data(parents, 100, 100 + seed);
+                let regression = regression(&y, &x);
+                let (hyper, score) = regression.fitted(&usual(parents)).unwrap();
+                let weights = Weights::new(&regression, &hyper, &Spectrum::new(parents), false).unwrap();
+                worst = worst.max((weights.score() - score).abs());
+                let far = |z: f64| {
+                    let here = point(&weights, &vec![z; parents]);
+                    let inverse = weights.cholesky.inverse();
+                    let noise = weights.noise * weights.noise;
+                    let smooth = 1 + parents..here.len();
+                    let variance: f64 = smooth
+                        .clone()
+                        .flat_map(|i| smooth.clone().map(move |j| (i, j)))
+                        .map(|(i, j)| here[i] * here[j] * inverse[(i, j)] * noise)
+                        .sum();
+                    variance.sqrt() / hyper[SMOOTH].exp()
+                };
+                for z in [-15.0, 12.0, 30.0] {
+                    assert!(far(z) > 0.5, "{parents} parents: {} of the prior's spread at {z}", far(z));
+                }
+            }
+            println!("{parents} parents: scores of features are off by {worst:.2} at most");
+            assert!(worst < most, "{parents} parents: {worst}");
+        }
+    }
+}

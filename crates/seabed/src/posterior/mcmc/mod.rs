@@ -20,6 +20,8 @@ mod state;
 mod table;
 
 #[cfg(test)]
+mod calibration;
+#[cfg(test)]
 mod exactness;
 
 use candidates::{Candidates, Limits, Scores};
