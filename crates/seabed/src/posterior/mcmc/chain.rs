@@ -60,10 +60,9 @@ impl Chain {
     /// So many sweeps; the graphs are added to the path.
     pub fn advance(&mut self, count: usize, tables: &[ParentSets], stream: Stream) {
         let mut parents: Vec<Mask> = self.now.iter().map(|&halves| halves.into()).collect();
-        let mut worths = Worths::default();
         for _ in 0..count {
             let mut draws = stream.at(self.sweeps).draws();
-            sweep(&mut parents, tables, &mut worths, &mut draws);
+            sweep(&mut parents, tables, &mut draws);
             self.sweeps += 1;
             let score = |(set, table): (&Mask, &ParentSets)| table.score(*set).expect("a set of the table");
             self.scores.push(parents.iter().zip(tables).map(score).sum());
@@ -81,13 +80,15 @@ impl Chain {
 }
 
 /// Every node once to a new place among the layers; a graph for the layers; some pairs and edges.
-fn sweep(parents: &mut Vec<Mask>, tables: &[ParentSets], worths: &mut Worths, draws: &mut Draws) {
+fn sweep(parents: &mut Vec<Mask>, tables: &[ParentSets], draws: &mut Draws) {
     let nodes = parents.len();
     let mut layers = layers_of(parents);
+    // Anew for every sweep, so that rounding never adds up.
+    let mut worths = Worths::new(&layers, tables);
     let mut order: Vec<usize> = (0..nodes).collect();
     draws.shuffle(&mut order);
     for node in order {
-        relocate(&mut layers, node, tables, worths, draws);
+        relocate(&mut layers, node, tables, &mut worths, draws);
     }
     *parents = draw_parents(&layers, tables, draws);
     for _ in 0..nodes {

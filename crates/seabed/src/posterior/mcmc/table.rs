@@ -85,14 +85,19 @@ impl ParentSets {
     /// For sets that contain `parent` and are otherwise within `within`: ln Σ of all, and of those with a node in
     /// common with `touching`.
     pub fn log_sums_with(&self, parent: Node, within: Mask, touching: Mask) -> (f64, f64) {
-        let places = || self.containing[parent].iter().map(|&place| place as usize);
         let outside = !(within | bit(parent));
-        let all = self.log_sum_of(places().filter(|&place| self.masks[place] & outside == 0));
-        let touching = self.log_sum_of(
-            places()
-                .filter(|&place| self.masks[place] & outside == 0 && self.masks[place] & touching != 0),
-        );
-        (all, touching)
+        let (mut all, mut some) = (LogSum::default(), LogSum::default());
+        for &place in &self.containing[parent] {
+            let (mask, score) = (self.masks[place as usize], self.scores[place as usize]);
+            if mask & outside == 0 {
+                let more = all.add(score, self.depth);
+                let more_touching = mask & touching == 0 || some.add(score, self.depth);
+                if !more && (!more_touching || touching == 0) {
+                    break;
+                }
+            }
+        }
+        (all.value(), some.value())
     }
 
     /// A set drawn in proportion to its weight from those that [`ParentSets::log_sum`] adds up; none if there is none.
@@ -115,17 +120,37 @@ impl ParentSets {
     }
 
     fn log_sum_of(&self, mut places: impl Iterator<Item = usize>) -> f64 {
-        let Some(first) = places.next() else { return f64::NEG_INFINITY };
-        let largest = self.scores[first];
-        let mut sum = 1.0;
-        for place in places {
-            let below = self.scores[place] - largest;
-            if below < -self.depth {
-                break;
-            }
-            sum += below.exp();
+        let mut sum = LogSum::default();
+        while places.next().is_some_and(|place| sum.add(self.scores[place], self.depth)) {}
+        sum.value()
+    }
+}
+
+/// A sum of weights whose logarithms come in descending order.
+#[derive(Default)]
+struct LogSum {
+    largest: f64,
+    /// In units of the largest; 0 before there is one.
+    sum: f64,
+}
+
+impl LogSum {
+    /// Adds a weight; false if it and all that follow are negligible.
+    fn add(&mut self, score: f64, depth: f64) -> bool {
+        if self.sum == 0.0 {
+            (self.largest, self.sum) = (score, 1.0);
+            return true;
         }
-        largest + sum.ln()
+        let below = score - self.largest;
+        if below < -depth {
+            return false;
+        }
+        self.sum += below.exp();
+        true
+    }
+
+    fn value(&self) -> f64 {
+        self.largest + self.sum.ln()
     }
 }
 
@@ -137,6 +162,16 @@ fn allows(mask: Mask, within: Mask, touching: Mask) -> bool {
 pub(super) fn log_add(a: f64, b: f64) -> f64 {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
     if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
+}
+
+/// ln(eᵃ - eᵇ) if that leaves enough digits.
+pub(super) fn log_subtract(a: f64, b: f64) -> Option<f64> {
+    const LEAST_LEFT: f64 = 1e-5;
+    if b == f64::NEG_INFINITY {
+        return Some(a);
+    }
+    let left = -(b - a).exp_m1();
+    (left > LEAST_LEFT).then(|| a + left.ln())
 }
 
 #[cfg(test)]
