@@ -30,7 +30,10 @@ fn main() {
     let number = |k: usize, usual: usize| words.get(k).and_then(|word| word.parse().ok()).unwrap_or(usual);
     let (variables, seeds) = (number(1, 10), number(2, 20));
     let who = if linear { ["mcmc-linear", "bootstrap"] } else { ["mcmc-gp", "dibs-nonlinear"] };
-    println!("{} worlds, d = {variables}, 100 observations, {seeds} seeds", words.first().map_or("nonlinear", |w| w));
+    println!(
+        "{} worlds, d = {variables}, 100 observations, {seeds} seeds",
+        words.first().map_or("nonlinear", |w| w)
+    );
     println!(
         "{:>4} {:<15} {:>15} {:>15} {:>15} {:>15} {:>15} {:>15} {:>7}",
         "set", "posterior", FIGURES[0], FIGURES[1], FIGURES[2], FIGURES[3], FIGURES[4], FIGURES[5], "CPU s"
@@ -49,13 +52,18 @@ fn main() {
             }
         }
         for k in 0..2 {
-            let cells: Vec<String> = (0..6).map(|f| cell(&found[k].iter().map(|x| x[f]).collect::<Vec<_>>())).collect();
+            let cells: Vec<String> =
+                (0..6).map(|f| cell(&found[k].iter().map(|x| x[f]).collect::<Vec<_>>())).collect();
             println!("{set:>4} {:<15} {} {:>7.1}", who[k], cells.join(" "), cpu[k]);
         }
         let differences: Vec<String> = (0..6)
             .map(|f| cell(&found[1].iter().zip(&found[0]).map(|(b, a)| b[f] - a[f]).collect::<Vec<_>>()))
             .collect();
-        println!("{set:>4} {:<15} {}   ({disagree} fits whose chains disagree)", "difference", differences.join(" "));
+        println!(
+            "{set:>4} {:<15} {}   ({disagree} fits whose chains disagree)",
+            "difference",
+            differences.join(" ")
+        );
     }
 }
 
@@ -93,7 +101,9 @@ fn posterior(name: &str, data: &Dataset, seed: u64) -> (Ensemble, bool) {
         "bootstrap" => {
             (Bootstrap::default().fit(data, &knowledge, seed, &|| {}).expect("enough rows").ensemble, true)
         }
-        _ => (Dibs::default().fit(data, &knowledge, seed, &mut |_| true).expect("enough rows").ensemble, true),
+        _ => {
+            (Dibs::default().fit(data, &knowledge, seed, &mut |_| true).expect("enough rows").ensemble, true)
+        }
     }
 }
 
@@ -106,8 +116,19 @@ fn sachs(folder: &Path) {
         return;
     };
     let data = loaded.dataset;
-    let truth = truth.aligned(data.names()).and_then(|graph| graph.to_dag()).expect("a DAG of the same proteins");
-    println!("{} rows; {:<15} {:>8} {:>8} {:>7} {:>7} {:>7} {:>8}", data.rows(), "posterior", "E-SHD", "E-SID", "AUROC", "AUPRC", "edges", "CPU s");
+    let truth =
+        truth.aligned(data.names()).and_then(|graph| graph.to_dag()).expect("a DAG of the same proteins");
+    println!(
+        "{} rows; {:<15} {:>8} {:>8} {:>7} {:>7} {:>7} {:>8}",
+        data.rows(),
+        "posterior",
+        "E-SHD",
+        "E-SID",
+        "AUROC",
+        "AUPRC",
+        "edges",
+        "CPU s"
+    );
     for who in ["mcmc-linear", "mcmc-gp", "bootstrap", "dibs-nonlinear"] {
         let (time, (ensemble, agree)) = cpu_time_of(|| posterior(who, &data, 1));
         let found = scores(&ensemble, &truth);

@@ -67,4 +67,12 @@ macro_rules! bad_input {
     )*};
 }
 
-bad_input!(BootstrapError, DibsError, McmcError, DesignError, ScmFileError, SyntheticError, InterventionError);
+bad_input!(
+    BootstrapError,
+    DibsError,
+    McmcError,
+    DesignError,
+    ScmFileError,
+    SyntheticError,
+    InterventionError
+);

@@ -185,7 +185,14 @@ pub fn learn(
         "history": fit.state.history,
     });
     let draws = fit.ensemble.draws().len();
-    Ok(Learned { ensemble: fit.ensemble, draws, repaired: fit.repaired, diagnostics, single: None, notes: Vec::new() })
+    Ok(Learned {
+        ensemble: fit.ensemble,
+        draws,
+        repaired: fit.repaired,
+        diagnostics,
+        single: None,
+        notes: Vec::new(),
+    })
 }
 
 /// What the progress bar says beside the count of steps.

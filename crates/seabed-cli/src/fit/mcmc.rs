@@ -65,8 +65,10 @@ fn read_probabilities(path: &Path) -> Result<Vec<(String, String, f64)>, Failure
             path.display()
         ))
     };
-    let mut reader =
-        csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(path).map_err(|error| wrong(error.to_string()))?;
+    let mut reader = csv::ReaderBuilder::new()
+        .trim(csv::Trim::All)
+        .from_path(path)
+        .map_err(|error| wrong(error.to_string()))?;
     let rows = reader.deserialize::<(String, String, f64)>();
     rows.map(|row| row.map_err(|error| wrong(error.to_string()))).collect()
 }
@@ -101,7 +103,9 @@ pub fn learn(arguments: &Arguments, data: &Dataset, knowledge: &Knowledge) -> Re
     };
     let fit = match (resumed, earlier) {
         (Some(state), _) => Mcmc::resume(state, data, knowledge, &mut watch),
-        (None, Some(state)) => settings.fit_from(state, data, knowledge, Seed::new(arguments.seed), &mut watch),
+        (None, Some(state)) => {
+            settings.fit_from(state, data, knowledge, Seed::new(arguments.seed), &mut watch)
+        }
         (None, None) => settings.fit(data, knowledge, Seed::new(arguments.seed), &mut watch),
     };
     progress.finish();
@@ -155,7 +159,10 @@ fn notes(found: &Diagnostics, data: &Dataset) -> Vec<String> {
         notes.push("(one chain is compared with itself alone: its halves)".into());
     }
     if data.variables() > 1 && found.readmitted > 0 {
-        notes.push(format!("({} parents were taken in after all because the chains used them)", found.readmitted));
+        notes.push(format!(
+            "({} parents were taken in after all because the chains used them)",
+            found.readmitted
+        ));
     }
     notes
 }

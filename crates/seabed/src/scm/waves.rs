@@ -70,13 +70,7 @@ impl Waves {
 const CHUNK: usize = 64;
 
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
-fn sum_of_waves(
-    waves: &Waves,
-    frequencies: &[f64],
-    phases: &[f64],
-    parents: &[&[f64]],
-    out: &mut [f64],
-) {
+fn sum_of_waves(waves: &Waves, frequencies: &[f64], phases: &[f64], parents: &[&[f64]], out: &mut [f64]) {
     let count = phases.len();
     let mut turns = [0.0; CHUNK];
     for (chunk, out) in out.chunks_mut(CHUNK).enumerate() {

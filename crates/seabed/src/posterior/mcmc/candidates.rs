@@ -126,7 +126,8 @@ mod tests {
     #[test]
     fn sets_are_distinct_closed_and_obey() {
         let limits = Limits { forbidden: 1 | 2, required: 4, nodes: 12, most_parents: 4, candidates: 5 };
-        let candidates = Candidates { greedy: vec![7, 3, 9, 4], all: bit(7) | bit(3) | bit(9) | bit(4) | bit(5) };
+        let candidates =
+            Candidates { greedy: vec![7, 3, 9, 4], all: bit(7) | bit(3) | bit(9) | bit(4) | bit(5) };
         let sets = sets(&candidates, &limits);
         let distinct: std::collections::HashSet<Mask> = sets.iter().copied().collect();
         assert_eq!(distinct.len(), sets.len());

@@ -58,7 +58,8 @@ impl Diagnostics {
         let score = convergence(&scores);
         let mut edges: Vec<(Node, Node, Convergence)> = Vec::new();
         for to in 0..nodes {
-            let parents = |chain: &Chain| -> Vec<Mask> { chain.path.iter().map(|graph| graph[to].into()).collect() };
+            let parents =
+                |chain: &Chain| -> Vec<Mask> { chain.path.iter().map(|graph| graph[to].into()).collect() };
             let paths: Vec<Vec<Mask>> = chains.iter().map(parents).collect();
             let ever = paths.iter().flatten().fold(0, |set, parents| set | parents);
             for from in nodes_of(ever) {
@@ -87,7 +88,10 @@ impl Diagnostics {
                 .filter(|edge| edge.2.r_hat > EDGE_LIMIT)
                 .map(|&(from, to, _)| (from, to))
                 .collect(),
-            mean_scores: scores.iter().map(|scores| scores.iter().sum::<f64>() / kept.max(1) as f64).collect(),
+            mean_scores: scores
+                .iter()
+                .map(|scores| scores.iter().sum::<f64>() / kept.max(1) as f64)
+                .collect(),
             readmitted,
         }
     }

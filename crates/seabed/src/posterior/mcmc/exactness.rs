@@ -94,13 +94,7 @@ fn exact(settings: &Mcmc, data: &Dataset, knowledge: &Knowledge, dags: &[Vec<Mas
 }
 
 fn settings(family: Family, nodes: usize) -> Mcmc {
-    Mcmc {
-        max_parents: Some(nodes - 1),
-        draws: 4,
-        least_sweeps: 6000,
-        most_sweeps: 6000,
-        ..Mcmc::of(family)
-    }
+    Mcmc { max_parents: Some(nodes - 1), draws: 4, least_sweeps: 6000, most_sweeps: 6000, ..Mcmc::of(family) }
 }
 
 /// The largest error of an edge's probability over some data sets.

@@ -38,8 +38,9 @@ impl Spectrum {
             let step = golden.powi(-(k as i32 + 1));
             (0.5 + step * (wave + 1) as f64).fract()
         };
-        let widths: Vec<f64> =
-            (0..WAVES).map(|wave| (5.0 / quantile(chi_squared_5, point(wave, parents), 0.0, 60.0)).sqrt()).collect();
+        let widths: Vec<f64> = (0..WAVES)
+            .map(|wave| (5.0 / quantile(chi_squared_5, point(wave, parents), 0.0, 60.0)).sqrt())
+            .collect();
         let of_parent = |k: usize| {
             (0..WAVES).map(|wave| widths[wave] * quantile(normal, point(wave, k), -9.0, 9.0)).collect()
         };
@@ -100,7 +101,12 @@ const BLOCK: usize = 256;
 
 impl Weights {
     /// The posterior of the weights. With `free_scale` all variances are first multiplied by their most likely factor.
-    pub fn new(regression: &Regression, hyper: &Hyper, spectrum: &Spectrum, free_scale: bool) -> Option<Self> {
+    pub fn new(
+        regression: &Regression,
+        hyper: &Hyper,
+        spectrum: &Spectrum,
+        free_scale: bool,
+    ) -> Option<Self> {
         let mut hyper = hyper.clone();
         let (parents, rows) = (regression.parents.len(), regression.values.len());
         let frequencies: Vec<Vec<f64>> = (0..parents)
@@ -142,8 +148,8 @@ impl Weights {
         let unused: f64 = (0..count).map(|k| noise * inverse[(k, k)]).sum();
         let spare = n - (count as f64 - unused);
         let factor = if free_scale { (fit / n).max(1e-12) } else { 1.0 };
-        let log_likelihood = -0.5
-            * (fit / factor + log_determinant + n * (std::f64::consts::TAU * factor).ln());
+        let log_likelihood =
+            -0.5 * (fit / factor + log_determinant + n * (std::f64::consts::TAU * factor).ln());
         let scale = 0.5 * factor.ln();
         for place in 0..hyper.len().min(LENGTHS) {
             hyper[place] += scale;
@@ -152,16 +158,7 @@ impl Weights {
         // Weights over their spreads shrink as the spreads grow: the mean function stays. Their covariance stays too,
         // for noise and spreads grow together.
         mean.iter_mut().for_each(|weight| *weight /= scale.exp());
-        Some(Self {
-            hyper,
-            frequencies,
-            spreads,
-            mean,
-            cholesky,
-            noise: noise.sqrt(),
-            spare,
-            log_likelihood,
-        })
+        Some(Self { hyper, frequencies, spreads, mean, cholesky, noise: noise.sqrt(), spare, log_likelihood })
     }
 
     /// log p(y | θ) + log p(θ), without the constants of the prior.

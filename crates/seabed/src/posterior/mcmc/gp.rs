@@ -117,8 +117,7 @@ impl Regression<'_> {
         let mut solved = y.to_vec();
         cholesky.solve_in_place(&mut solved);
         let fit: f64 = y.iter().zip(&solved).map(|(a, b)| a * b).sum();
-        let mut score =
-            -0.5 * (fit + cholesky.log_determinant() + n as f64 * std::f64::consts::TAU.ln());
+        let mut score = -0.5 * (fit + cholesky.log_determinant() + n as f64 * std::f64::consts::TAU.ln());
         // d log p = ½ Σ_ij (α α' - C⁻¹)_ij dC_ij, and off the diagonal everything is there twice.
         let inverse = cholesky.inverse();
         let mut gradient = vec![0.0; hyper.len()];
@@ -162,6 +161,11 @@ impl Regression<'_> {
         for _ in 0..MOST_STEPS {
             let mut step: Vec<f64> =
                 inverse.iter().map(|row| row.iter().zip(&gradient).map(|(h, g)| h * g).sum()).collect();
+            // What a parabola promises; the curvature is only roughly known.
+            let promised = 0.5 * step.iter().zip(&gradient).map(|(s, g)| s * g).sum::<f64>();
+            if promised < 0.2 * LEAST_GAIN {
+                break;
+            }
             let longest = step.iter().fold(0.0f64, |most, s| most.max(s.abs()));
             if longest > 1.0 {
                 step.iter_mut().for_each(|s| *s /= longest);
@@ -198,7 +202,8 @@ impl Regression<'_> {
 /// The BFGS update of the inverse of the negative Hessian.
 fn update(inverse: &mut [Vec<f64>], moved: &[f64], turned: &[f64]) {
     let curvature: f64 = moved.iter().zip(turned).map(|(s, y)| s * y).sum();
-    let size = moved.iter().map(|s| s * s).sum::<f64>().sqrt() * turned.iter().map(|y| y * y).sum::<f64>().sqrt();
+    let size =
+        moved.iter().map(|s| s * s).sum::<f64>().sqrt() * turned.iter().map(|y| y * y).sum::<f64>().sqrt();
     if curvature <= 1e-8 * size {
         return;
     }
@@ -279,7 +284,8 @@ mod tests {
         for parents in 0..4 {
             let columns = columns(1 + parents, 25, 10 + parents as u64);
             let regression = regression(&columns);
-            let hyper: Vec<f64> = usual(parents).iter().enumerate().map(|(k, h)| h + 0.1 * k as f64).collect();
+            let hyper: Vec<f64> =
+                usual(parents).iter().enumerate().map(|(k, h)| h + 0.1 * k as f64).collect();
             let (_, gradient) = regression.log_posterior(&hyper).unwrap();
             for place in 0..hyper.len() {
                 let at = |step: f64| {

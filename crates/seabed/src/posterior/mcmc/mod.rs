@@ -150,7 +150,8 @@ fn run(
             let known = state.nodes[node].known();
             let candidates = state.nodes[node].screened().expect("all nodes are screened");
             let sets = candidates::sets(&candidates, &limits[node]);
-            let weighted: Vec<(Mask, f64)> = sets.iter().map(|set| (*set, known[set] + prior.of(*set))).collect();
+            let weighted: Vec<(Mask, f64)> =
+                sets.iter().map(|set| (*set, known[set] + prior.of(*set))).collect();
             if weighted.iter().any(|(_, score)| !score.is_finite()) {
                 return Err(McmcError::NotFinite { name: sorted.names()[node].clone() });
             }
@@ -173,7 +174,12 @@ fn run(
     }
     // Compared after the least number of sweeps, then after twice as many, and so on.
     let enough_graphs = 2 * settings.draws.div_ceil(settings.chains);
-    let mut until = settings.least_sweeps.max(enough_graphs.min(settings.most_sweeps)).max(state.sweeps());
+    let mut until = settings.least_sweeps.max(enough_graphs.min(settings.most_sweeps));
+    let further = |until: usize| (2 * until).min(settings.most_sweeps);
+    // Where an interrupted fit has already been, it was not enough.
+    while until < state.sweeps() {
+        until = further(until);
+    }
     let diagnostics = loop {
         advance(&mut state, until, &tables, watch)?;
         let mut second_halves = state.chains.clone();
@@ -182,7 +188,7 @@ fn run(
         if diagnostics.enough() || until >= settings.most_sweeps {
             break diagnostics;
         }
-        until = (2 * until).min(settings.most_sweeps);
+        until = further(until);
     };
     Ok(result::fit(state, diagnostics, &mut problems, &mut prepared, data, by_name))
 }

@@ -50,8 +50,10 @@ pub(super) fn redraw_pair(parents: &mut [Mask], tables: &[ParentSets], draws: &m
         _ => f64::NEG_INFINITY,
     };
     (parents[a], parents[b]) = (without_a, without_b);
-    let into_b = if reaches(parents, b, a) { f64::NEG_INFINITY } else { score(without_a, without_b | bit(a)) };
-    let into_a = if reaches(parents, a, b) { f64::NEG_INFINITY } else { score(without_a | bit(b), without_b) };
+    let into_b =
+        if reaches(parents, b, a) { f64::NEG_INFINITY } else { score(without_a, without_b | bit(a)) };
+    let into_a =
+        if reaches(parents, a, b) { f64::NEG_INFINITY } else { score(without_a | bit(b), without_b) };
     let options = [
         (score(without_a, without_b), without_a, without_b),
         (into_b, without_a, without_b | bit(a)),
@@ -96,7 +98,8 @@ pub(super) fn reverse_edge(parents: &mut [Mask], tables: &[ParentSets], draws: &
             parents[i] = 0;
             parents[j] = old_j;
             let back = all & !family_below(parents, i);
-            let ratio = tables[i].log_sum(free_i | bit(j), bit(j)) - tables[j].log_sum(free_j | bit(i), bit(i))
+            let ratio = tables[i].log_sum(free_i | bit(j), bit(j))
+                - tables[j].log_sum(free_j | bit(i), bit(i))
                 + tables[j].log_sum(after, 0)
                 - tables[i].log_sum(back, 0);
             (parents[i], parents[j]) = (new_i, new_j);

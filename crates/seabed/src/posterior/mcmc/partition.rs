@@ -21,7 +21,8 @@ pub(super) fn layers_of(parents: &[Mask]) -> Layers {
     let mut placed = 0;
     let mut layers = Vec::new();
     while left != 0 {
-        let layer = nodes_of(left).filter(|&node| parents[node] & !placed == 0).fold(0, |set, n| set | bit(n));
+        let layer =
+            nodes_of(left).filter(|&node| parents[node] & !placed == 0).fold(0, |set, n| set | bit(n));
         debug_assert!(layer != 0, "a DAG has a source in every set of nodes");
         layers.push(layer);
         placed |= layer;
@@ -193,9 +194,9 @@ fn weigh(layers: &[Mask], worths: &mut Worths) {
         };
         new.push(own[j] + sooner + sum(layer, &|other| all[other]) + later[j + 1]);
         sooner += sum(layer, &|other| without[other]);
-        let rest = layers.get(j + 1).map_or(0.0, |&next| {
-            sum(next, &|other| log_add(without[other], all[other])) + later[j + 2]
-        });
+        let rest = layers
+            .get(j + 1)
+            .map_or(0.0, |&next| sum(next, &|other| log_add(without[other], all[other])) + later[j + 2]);
         places.push(own[j] + sooner + rest);
     }
     places.extend(new);

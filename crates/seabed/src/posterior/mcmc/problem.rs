@@ -52,8 +52,11 @@ impl Problem {
                 return (0.0, 1.0);
             }
             // Values that an experimenter set say nothing about a variable's own spread.
-            let free: Vec<f64> =
-                rows.iter().filter(|&&row| !data.targets(row).contains(k)).map(|&row| data.column(k)[row]).collect();
+            let free: Vec<f64> = rows
+                .iter()
+                .filter(|&&row| !data.targets(row).contains(k))
+                .map(|&row| data.column(k)[row])
+                .collect();
             let all = || rows.iter().map(|&row| data.column(k)[row]).collect();
             mean_and_sd(&if free.len() < 3 { all() } else { free })
         };
@@ -69,7 +72,13 @@ impl Problem {
                 let all: Vec<usize> = (0..rows.len()).collect();
                 let freedom = nodes as f64 + bge::EXTRA_FREEDOM;
                 let rows_of = vec![all; nodes];
-                Terms::Linear(Box::new(Bge::new(&columns, &rows_of, &vec![0.0; nodes], bge::MEAN_WEIGHT, freedom)))
+                Terms::Linear(Box::new(Bge::new(
+                    &columns,
+                    &rows_of,
+                    &vec![0.0; nodes],
+                    bge::MEAN_WEIGHT,
+                    freedom,
+                )))
             }
             Family::GaussianProcess => {
                 // Required parents may be more than the user's limit.
@@ -113,7 +122,9 @@ impl Problem {
     pub fn parameters(&self, parents: Mask) -> Parameters<'_> {
         match &self.terms {
             Terms::Linear(bge) => Parameters::Linear { bge, node: self.node, parents, nodes: self.nodes },
-            Terms::Gp { .. } => Parameters::Gp(Box::new(self.weights(parents).expect("a set that has a score"))),
+            Terms::Gp { .. } => {
+                Parameters::Gp(Box::new(self.weights(parents).expect("a set that has a score")))
+            }
         }
     }
 
@@ -142,7 +153,9 @@ impl Problem {
         let mut start = usual(count);
         if known.len() == count && count > 0 {
             // The noise is that of the best parent alone, and so is the rest but for the lengths.
-            let best = known.iter().fold(known[0], |best, hyper| if hyper[SIGMA] < best[SIGMA] { hyper } else { best });
+            let best = known
+                .iter()
+                .fold(known[0], |best, hyper| if hyper[SIGMA] < best[SIGMA] { hyper } else { best });
             start[..LENGTHS].copy_from_slice(&best[..LENGTHS]);
             for (k, hyper) in known.iter().enumerate() {
                 start[LENGTHS + k] = hyper[LENGTHS];

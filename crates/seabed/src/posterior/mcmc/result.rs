@@ -37,7 +37,8 @@ pub(super) fn fit(
     prepare(problems, prepared, &(0..nodes).collect::<Vec<_>>());
     let keys: Vec<(Node, Mask)> = sets.keys().copied().collect();
     let problems = &*problems;
-    let parameters: Vec<Parameters> = ordered_map(&keys, |&(node, parents)| problems[node].parameters(parents));
+    let parameters: Vec<Parameters> =
+        ordered_map(&keys, |&(node, parents)| problems[node].parameters(parents));
     let place = |key: &(Node, Mask)| keys.binary_search(key).expect("listed");
     let stream = state.seed.stream(Purpose::Mcmc).named("parameters");
     let numbered: Vec<(usize, &&Graph)> = graphs.iter().enumerate().collect();

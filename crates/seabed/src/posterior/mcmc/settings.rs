@@ -124,7 +124,9 @@ pub enum McmcError {
         probability: f64,
     },
     /// A pair of names in the prior that is none.
-    #[error("the prior speaks of an edge {from:?} -> {to:?}: these are not two different variables of the data")]
+    #[error(
+        "the prior speaks of an edge {from:?} -> {to:?}: these are not two different variables of the data"
+    )]
     UnknownPair {
         /// Tail.
         from: String,
