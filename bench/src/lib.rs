@@ -1,9 +1,13 @@
-//! What the measurements share: the CPU clock, the memory mark, and a table of medians.
+//! What the measurements share: the CPU clock, the memory mark, a table of medians, and random data.
 
 use std::hint::black_box;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
+use seabed::data::Dataset;
+use seabed::num::random::{Purpose, Seed};
+use seabed::scm::{Intervention, Scm};
+use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, World};
 
 /// CPU time of this process so far, all threads.
 pub fn cpu_time() -> Duration {
@@ -60,4 +64,38 @@ pub fn header() {
 
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
+}
+
+/// A random ER world with one edge a node, and its data: observations, then single interventions at random targets with
+/// values up to twice a standard deviation from the mean. Linear worlds have weights ±[0.5, 2] and noise 0.5, others are
+/// networks with noise 0.1.
+pub fn random_data(linear: bool, variables: usize, observed: usize, set: usize, seed: u64) -> (Scm, Dataset) {
+    let world = Synthetic {
+        graph: GraphKind::Er,
+        nodes: variables,
+        edges_per_node: 1.0,
+        mechanism: if linear {
+            MechanismKind::Linear(LinearWeights::Uniform)
+        } else {
+            MechanismKind::Mlp { hidden: 5 }
+        },
+        noise: NoiseLevels::Equal(if linear { 0.5 } else { 0.1 }),
+        standardised: false,
+    };
+    let scm = world.draw(Seed::new(seed)).expect("a sparse graph");
+    let stream = Seed::new(seed).stream(Purpose::Noise);
+    let mut data = scm.experiment(&Intervention::none(), observed, stream).expect("finite");
+    let columns: Vec<Vec<f64>> = data.columns().to_vec();
+    let mut draws = stream.named("targets").draws();
+    for row in 0..set {
+        let target = draws.below(variables);
+        let n = observed as f64;
+        let mean = columns[target].iter().sum::<f64>() / n;
+        let sd = (columns[target].iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt();
+        let value = mean + sd * (4.0 * draws.uniform() - 2.0);
+        let intervention = Intervention::new([(target, value)]).expect("one target");
+        let outcome = scm.experiment(&intervention, 1, stream.at(row as u64)).expect("finite");
+        data.append(&outcome).expect("the same variables");
+    }
+    (scm, data)
 }

@@ -9,6 +9,7 @@ use seabed::data::DataError;
 use seabed::design::DesignError;
 use seabed::posterior::bootstrap::BootstrapError;
 use seabed::posterior::dibs::DibsError;
+use seabed::posterior::mcmc::McmcError;
 use seabed::scm::{InterventionError, ScmFileError};
 use seabed::world::grn::{NetworkError, NetworkFileError};
 use seabed::world::{SyntheticError, WorldError};
@@ -77,6 +78,7 @@ macro_rules! bad_input {
 bad_input!(
     BootstrapError,
     DibsError,
+    McmcError,
     DesignError,
     ScmFileError,
     SyntheticError,

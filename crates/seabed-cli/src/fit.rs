@@ -1,6 +1,7 @@
 //! `seabed fit`: a posterior from data.
 
 mod dibs;
+mod mcmc;
 
 use std::fs;
 use std::io::{self, Write};
@@ -35,9 +36,9 @@ pub struct Arguments {
     /// How to learn.
     #[arg(long, value_enum, default_value_t = PosteriorName::Bootstrap)]
     posterior: PosteriorName,
-    /// Number of draws from the posterior (bootstrap; DiBS has --particles).
-    #[arg(long, default_value_t = 100, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    draws: u32,
+    /// Number of draws from the posterior: 100 (bootstrap) or 200 (mcmc) without it; DiBS has --particles.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    draws: Option<u32>,
     /// One search of the data as they are, without resampling.
     #[arg(long)]
     single: bool,
@@ -67,6 +68,8 @@ pub struct Arguments {
     json: bool,
     #[command(flatten)]
     dibs: dibs::Options,
+    #[command(flatten)]
+    mcmc: mcmc::Options,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -79,6 +82,10 @@ enum PosteriorName {
     DibsLinear,
     /// DiBS over graphs of linear models; parameters are drawn from their posterior given the graph.
     DibsBge,
+    /// Markov chains over graphs of linear models.
+    McmcLinear,
+    /// Markov chains over graphs of smooth functions with noise of unknown size (Gaussian processes).
+    McmcGp,
 }
 
 /// What was learned, whichever way.
@@ -90,7 +97,11 @@ struct Learned {
     diagnostics: Value,
     /// Of a single search.
     single: Option<GiesResult>,
+    /// What people should know about how far to trust it.
+    notes: Vec<String>,
 }
+
+const BOOTSTRAP_DRAWS: u32 = 100;
 
 /// Edges that are less probable are not listed for people.
 const LEAST_SHOWN: f64 = 0.05;
@@ -106,7 +117,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let data = loaded.dataset;
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
     let bootstrap = Bootstrap {
-        draws: arguments.draws as usize,
+        draws: arguments.draws.unwrap_or(BOOTSTRAP_DRAWS) as usize,
         penalty: arguments.penalty,
         search: GiesOptions {
             start: arguments.start.as_deref().map(|path| read_start(path, &data)).transpose()?,
@@ -133,6 +144,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let learned = match arguments.posterior {
         PosteriorName::Bootstrap if arguments.single => single(&bootstrap, &data, &knowledge)?,
         PosteriorName::Bootstrap => resampled(&bootstrap, &data, &knowledge, arguments.seed)?,
+        PosteriorName::McmcLinear | PosteriorName::McmcGp => mcmc::learn(arguments, &data, &knowledge)?,
         name => dibs::learn(name, arguments, &data, &knowledge)?,
     };
     if let (Some(path), Some(form)) = (&arguments.out, form) {
@@ -155,7 +167,7 @@ fn single(bootstrap: &Bootstrap, data: &Dataset, knowledge: &Knowledge) -> Resul
     let step = |step: &seabed::posterior::bootstrap::Step| json!({"kind": step.kind, "from": name(step.from), "to": name(step.to), "gain": step.gain});
     let diagnostics = json!({"steps": found.steps.iter().map(step).collect::<Vec<_>>()});
     let ensemble = Ensemble::uniform(vec![scm]).expect("one model is an ensemble");
-    Ok(Learned { ensemble, draws: 1, repaired: 0, diagnostics, single: Some(found) })
+    Ok(Learned { ensemble, draws: 1, repaired: 0, diagnostics, single: Some(found), notes: Vec::new() })
 }
 
 fn resampled(
@@ -172,7 +184,8 @@ fn resampled(
         "steps": fit.steps,
         "distinct_graphs": fit.ensemble.draws().len(),
     });
-    Ok(Learned { ensemble: fit.ensemble, draws: bootstrap.draws, repaired: 0, diagnostics, single: None })
+    let draws = bootstrap.draws;
+    Ok(Learned { ensemble: fit.ensemble, draws, repaired: 0, diagnostics, single: None, notes: Vec::new() })
 }
 
 /// The file forms of an ensemble.
@@ -279,6 +292,9 @@ fn print_for_people(learned: &Learned, data: &Dataset, seconds: f64) -> io::Resu
             "({} draws had cycles; their least probable edges on cycles are left out)",
             learned.repaired
         )?;
+    }
+    for note in &learned.notes {
+        writeln!(out, "{note}")?;
     }
     let width = edges.iter().map(|edge| names[edge.1].chars().count()).max().unwrap_or(0);
     for (p, i, j) in edges.iter().take(MOST_SHOWN) {

@@ -693,3 +693,36 @@ fn a_run_prints_its_rounds_and_a_study_its_report() {
     let refused = refusal(folder.path(), "report study --baseline cbed");
     assert!(refused.contains("the lines are greedy-cbed, random"), "{refused}");
 }
+
+#[test]
+fn chains_fit_go_on_and_keep_scores() {
+    let folder = linear_world();
+    let arguments = |rest: &str| format!("fit data.csv {rest}");
+    for posterior in ["mcmc-linear", "mcmc-gp"] {
+        let read = |rest: &str| -> serde_json::Value {
+            let text = output(folder.path(), &arguments(&format!("--posterior {posterior} --json {rest}")));
+            serde_json::from_str(&text).unwrap()
+        };
+        let first = read("--draws 12 --candidates 4 --max-parents 2 --state s.json --out belief.npz");
+        let found = &first["diagnostics"];
+        assert_eq!(first["draws"], 12);
+        for field in ["sweeps", "kept", "agree", "worst_edge", "least_edge_size", "sets_scored"] {
+            assert!(!found[field].is_null(), "{field}");
+        }
+        assert!(found["score"]["r_hat"].as_f64().unwrap() > 0.9);
+        for way in ["--resume s.json", "--warm-start s.json --draws 12 --candidates 4 --max-parents 2"] {
+            assert_eq!(read(way)["edge_probabilities"], first["edge_probabilities"], "{way}");
+        }
+    }
+    let printed = output(folder.path(), &arguments("--posterior mcmc-linear --draws 12 --sweeps 200"));
+    assert!(printed.contains("4 chains of 200 sweeps, the first 100 not counted; R-hat"), "{printed}");
+    fs::write(folder.path().join("p.csv"), "from,to,probability\nX1,X2,0.9\nX2,X1,1e-4\n").unwrap();
+    output(folder.path(), &arguments("--posterior mcmc-linear --draws 4 --edge-probabilities p.csv"));
+    let refused = |rest: &str| refusal(folder.path(), &arguments(rest));
+    assert!(refused("--posterior mcmc-linear --resume s.json").contains("another kind of mechanisms"));
+    fs::write(folder.path().join("p.csv"), "from,to,probability\nX1,X2,often\n").unwrap();
+    let wrong = refused("--posterior mcmc-linear --edge-probabilities p.csv");
+    assert!(wrong.contains("the form is a line `from,to,probability`"), "{wrong}");
+    fs::write(folder.path().join("p.csv"), "from,to,probability\nX1,X9,0.5\n").unwrap();
+    assert!(refused("--posterior mcmc-linear --edge-probabilities p.csv").contains("\"X1\" -> \"X9\""));
+}

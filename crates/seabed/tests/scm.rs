@@ -6,7 +6,7 @@ use seabed::data::Names;
 use seabed::graph::{Dag, Node, NodeSet};
 use seabed::num::matrix::Cholesky;
 use seabed::num::random::{Purpose, Seed, Stream};
-use seabed::scm::{Ensemble, Intervention, Linear, Mechanism, Mlp, Scm};
+use seabed::scm::{Ensemble, Intervention, Linear, Mechanism, Mlp, Scm, Waves};
 
 fn stream(seed: u64) -> Stream {
     Seed::new(seed).stream(Purpose::Noise)
@@ -29,6 +29,11 @@ fn random_scm(d: usize, linear_only: bool, seed: u64) -> Scm {
             let mut numbers = |count: usize| -> Vec<f64> { (0..count).map(|_| draws.normal()).collect() };
             if linear_only || node % 2 == 0 {
                 Mechanism::Linear(Linear { weights: numbers(parents), intercept: numbers(1)[0] })
+            } else if node % 4 == 3 {
+                let (weights, frequencies) = (numbers(parents), numbers(parents * hidden));
+                let (phases, amplitudes) = (numbers(hidden), numbers(hidden));
+                let intercept = numbers(1)[0];
+                Mechanism::Waves(Waves { weights, frequencies, phases, amplitudes, intercept })
             } else {
                 let (w1, b1, w2) = (numbers(parents * hidden), numbers(hidden), numbers(hidden));
                 Mechanism::Mlp(Mlp { w1, b1, w2, b2: numbers(1)[0] })
@@ -135,6 +140,12 @@ proptest! {
                         let input = |(k, &p): (usize, &Node)| f.w1[k * f.b1.len() + h] * columns[p][s];
                         f.w2[h] * (f.b1[h] + parents.iter().enumerate().map(input).sum::<f64>()).max(0.0)
                     }).sum::<f64>(),
+                    Mechanism::Waves(f) => f.intercept
+                        + parents.iter().zip(&f.weights).map(|(&p, w)| w * columns[p][s]).sum::<f64>()
+                        + (0..f.phases.len()).map(|h| {
+                            let input = |(k, &p): (usize, &Node)| f.frequencies[k * f.phases.len() + h] * columns[p][s];
+                            f.amplitudes[h] * (f.phases[h] + parents.iter().enumerate().map(input).sum::<f64>()).cos()
+                        }).sum::<f64>(),
                 };
                 prop_assert!((means[s] - expected).abs() < 1e-12 * (1.0 + expected.abs()));
             }

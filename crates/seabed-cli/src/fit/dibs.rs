@@ -10,6 +10,7 @@ use seabed::data::{Dataset, write_atomically};
 use seabed::num::random::Seed;
 use seabed::posterior::Knowledge;
 use seabed::posterior::dibs::{Dibs, End, Estimator, Family, GraphPrior, Noise, State, Weighting};
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::{Arguments, Learned, PosteriorName};
@@ -38,30 +39,32 @@ pub struct Options {
     /// Noise of the variables: `learned`, or `known=SD` in the data's units.
     #[arg(long, default_value = "learned", value_name = "NOISE", value_parser = parse_noise)]
     noise: Noise,
-    /// Which graphs are likely beforehand.
+    /// Which graphs are likely beforehand (DiBS and mcmc).
     #[arg(long, value_enum, default_value_t = PriorName::Er)]
-    prior: PriorName,
-    /// Expected number of edges for each variable (prior `er`).
+    pub prior: PriorName,
+    /// Expected number of edges for each variable (prior `er`; DiBS and mcmc).
     #[arg(long, default_value_t = 1.0, value_name = "COUNT", allow_negative_numbers = true)]
-    edges_per_node: f64,
-    /// Bring variables to mean 0 and standard deviation 1 inside; results are in the data's units either way.
+    pub edges_per_node: f64,
+    /// Bring variables to mean 0 and standard deviation 1 inside; results are in the data's units either way (DiBS and
+    /// mcmc).
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
-    standardise: bool,
+    pub standardise: bool,
     /// Weights of the particles.
     #[arg(long, value_enum, default_value_t = WeightingName::Uniform)]
     weights: WeightingName,
     /// Graphs that each particle gives by a walk under the exact posterior (dibs-bge); 0: its own graph alone.
     #[arg(long, default_value_t = 5, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=10_000))]
     walk: u32,
-    /// Save the state of the fit when it ends or is interrupted (.json).
+    /// Save the state of the fit when it ends or is interrupted (.json; DiBS and mcmc).
     #[arg(long, value_name = "FILE")]
-    state: Option<PathBuf>,
-    /// Go on with an interrupted fit of the same data; the DiBS options and the seed are those of the saved state.
+    pub state: Option<PathBuf>,
+    /// Go on with an interrupted fit of the same data; its options and the seed are those of the saved state.
     #[arg(long, value_name = "FILE", conflicts_with = "warm_start")]
-    resume: Option<PathBuf>,
-    /// Start from the saved state of a fit of earlier data of the same variables.
+    pub resume: Option<PathBuf>,
+    /// Start from the saved state of a fit of earlier data of the same variables; mcmc takes over the scores of variables
+    /// about which there are no new rows.
     #[arg(long, value_name = "FILE")]
-    warm_start: Option<PathBuf>,
+    pub warm_start: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -73,7 +76,7 @@ enum EstimatorName {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum PriorName {
+pub enum PriorName {
     /// Every edge is as likely as any other.
     Er,
     /// Few variables have many parents.
@@ -139,13 +142,13 @@ pub fn learn(
         _ => Family::Nonlinear { hidden: 5 },
     };
     let settings = options.settings(family);
-    let resumed = options.resume.as_deref().map(read_state).transpose()?;
+    let resumed = options.resume.as_deref().map(read_state::<State>).transpose()?;
     if resumed.as_ref().is_some_and(|state| state.settings.family != family) {
         return Err(Failure::Input(anyhow::anyhow!(
             "the saved state is of another kind of mechanisms; choose the --posterior that it was saved with"
         )));
     }
-    let earlier = options.warm_start.as_deref().map(read_state).transpose()?;
+    let earlier = options.warm_start.as_deref().map(read_state::<State>).transpose()?;
     let (done, left) = resumed.as_ref().map_or((0, u64::from(options.steps)), |state| {
         (
             state.settings.steps as u64 - state.steps_left().min(state.settings.steps as u64),
@@ -186,7 +189,14 @@ pub fn learn(
         "history": fit.state.history,
     });
     let draws = fit.ensemble.draws().len();
-    Ok(Learned { ensemble: fit.ensemble, draws, repaired: fit.repaired, diagnostics, single: None })
+    Ok(Learned {
+        ensemble: fit.ensemble,
+        draws,
+        repaired: fit.repaired,
+        diagnostics,
+        single: None,
+        notes: Vec::new(),
+    })
 }
 
 /// What the progress bar says beside the count of steps.
@@ -203,7 +213,7 @@ fn status(state: &State) -> String {
 }
 
 /// Set by Ctrl-C; a second one ends the program as usual.
-fn interrupts() -> Arc<AtomicBool> {
+pub fn interrupts() -> Arc<AtomicBool> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = interrupted.clone();
     // Without a handler Ctrl-C ends the program, which is what it would do anyway.
@@ -216,11 +226,12 @@ fn interrupts() -> Arc<AtomicBool> {
 }
 
 /// Beside the result, or beside the data.
-fn place_for_state(arguments: &Arguments) -> PathBuf {
+pub fn place_for_state(arguments: &Arguments) -> PathBuf {
     arguments.out.as_ref().unwrap_or(&arguments.data).with_extension("state.json")
 }
 
-fn read_state(path: &Path) -> Result<State, Failure> {
+/// A saved state of some kind of fit.
+pub fn read_state<S: DeserializeOwned>(path: &Path) -> Result<S, Failure> {
     let problem = |reason: String| {
         Failure::Input(anyhow::anyhow!(
             "{}: {reason}; a state is the file that --state writes",

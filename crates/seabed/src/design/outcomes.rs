@@ -6,6 +6,7 @@
 //! noise, so that designs are compared and not noise.
 
 use std::collections::HashMap;
+use std::mem::{Discriminant, discriminant};
 
 use multiversion::multiversion;
 
@@ -13,7 +14,7 @@ use super::information::{Estimator, Information, Weighting, discrepancy};
 use crate::graph::{Node, NodeSet};
 use crate::num::parallel::ordered_map_indices;
 use crate::num::random::Stream;
-use crate::scm::{Ensemble, Intervention, Scm};
+use crate::scm::{Ensemble, Intervention, Mechanism, Scm};
 
 /// Numbers of a round that are kept in memory (256 MB); beyond, they are made anew when they are needed.
 const MOST_KEPT: usize = 32 << 20;
@@ -427,14 +428,13 @@ impl Accumulated {
 
 impl Variants {
     fn new(draws: &[Scm], node: Node) -> Self {
-        let mut known: HashMap<(NodeSet, u64, Vec<u64>), usize> = HashMap::new();
+        let mut known: HashMap<(NodeSet, u64, Discriminant<Mechanism>, Vec<u64>), usize> = HashMap::new();
         let (mut of, mut with, mut noise) = (Vec::new(), Vec::<Vec<usize>>::new(), Vec::new());
         for (l, draw) in draws.iter().enumerate() {
             let parents = draw.dag().parents(node).clone();
-            // The kind of mechanism shows in its number of parameters together with its parents.
-            let mechanism = draw.mechanism(node).parameters().map(f64::to_bits).collect();
-            let sd = draw.noise_sd()[node];
-            let key = (parents.clone(), sd.to_bits(), mechanism);
+            let (mechanism, sd) = (draw.mechanism(node), draw.noise_sd()[node]);
+            let numbers = mechanism.parameters().map(f64::to_bits).collect();
+            let key = (parents.clone(), sd.to_bits(), discriminant(mechanism), numbers);
             let number = *known.entry(key).or_insert_with(|| {
                 of.push((l, parents));
                 noise.push((sd, -sd.ln() - 0.5 * std::f64::consts::TAU.ln()));

@@ -97,7 +97,7 @@ pub(super) fn sigmoid(x: f64) -> f64 {
 
 /// Cosine and sine of a full turn times `turn`, for `turn` in [0, 1].
 #[inline(always)]
-pub(super) fn cos_sin_of_turn(turn: f64) -> (f64, f64) {
+pub(crate) fn cos_sin_of_turn(turn: f64) -> (f64, f64) {
     let quarters = turn * 4.0;
     let nearest = (quarters + ROUND) - ROUND;
     let angle = (quarters - nearest) * std::f64::consts::FRAC_PI_2;

@@ -5,10 +5,10 @@
 //! to rounding, and between runs and thread counts to the bit.
 
 use faer::linalg::matmul::matmul;
-use faer::linalg::solvers::{Llt, SolveCore};
+use faer::linalg::solvers::{DenseSolveCore, Llt, SolveCore};
 use faer::traits::RealField;
 use faer::traits::math_utils::one;
-use faer::{Accum, Conj, MatMut, MatRef, Par, Side};
+use faer::{Accum, Conj, Mat, MatMut, MatRef, Par, Side};
 
 /// `out = a b` in single or double precision; shapes [m, n] = [m, k] [k, n].
 pub fn product<T: RealField>(out: MatMut<'_, T>, a: MatRef<'_, T>, b: MatRef<'_, T>) {
@@ -31,6 +31,11 @@ impl Cholesky {
     pub fn solve_in_place(&self, b: &mut [f64]) {
         let n = b.len();
         self.factor.solve_in_place_with_conj(Conj::No, MatMut::from_column_major_slice_mut(b, n, 1));
+    }
+
+    /// A⁻¹, [n, n].
+    pub fn inverse(&self) -> Mat<f64> {
+        self.factor.inverse()
     }
 
     /// ln det A.
@@ -97,6 +102,11 @@ mod tests {
             for i in 0..n {
                 let back: f64 = (0..n).map(|j| a[(i, j)] * x[j]).sum();
                 prop_assert!((back - right[i]).abs() < 1e-9);
+            }
+            let inverse = cholesky.inverse();
+            for i in 0..n {
+                let solved: f64 = (0..n).map(|j| inverse[(i, j)] * right[j]).sum();
+                prop_assert!((solved - x[i]).abs() < 1e-9);
             }
             prop_assert!((cholesky.log_determinant() - a.determinant().ln()).abs() < 1e-9);
             let l = cholesky.factor();

@@ -33,6 +33,8 @@ pub enum Purpose {
     Dibs = 7,
     /// Topology and kinetics of a generated gene network.
     GeneNetwork = 8,
+    /// Chains over graphs, and parameters of the graphs drawn.
+    Mcmc = 9,
     /// Outcomes of a run's experiments.
     Outcomes = 11,
     /// Seeds of a run's rounds.

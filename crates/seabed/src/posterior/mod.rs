@@ -3,8 +3,10 @@
 //! Every posterior leaves out, for each variable, the rows in which it was a target, and obeys
 //! [`Knowledge`]: a forbidden edge has probability exactly 0, a required one exactly 1.
 
+mod bge;
 pub mod bootstrap;
 pub mod dibs;
 mod knowledge;
+pub mod mcmc;
 
 pub use knowledge::{Knowledge, KnowledgeError};

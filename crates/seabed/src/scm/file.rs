@@ -72,7 +72,8 @@ pub enum ScmFileError {
     /// Weights that do not fit the parents.
     #[error(
         "{file}: the mechanism of {node:?} does not fit its {parents} parents: a linear one has one weight a parent, \
-         an mlp one row of `w1` a parent, each as long as `b1` and `w2`"
+         an mlp one row of `w1` a parent, each as long as `b1` and `w2`, waves one weight and one row of `frequencies` \
+         a parent, each as long as `phases` and `amplitudes`"
     )]
     Shape {
         /// The file.

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::file::ScmFileError;
-use super::{Ensemble, Linear, Mechanism, Mlp, Scm};
+use super::{Ensemble, Linear, Mechanism, Mlp, Scm, Waves};
 use crate::data::Names;
 use crate::graph::{Dag, Node};
 
@@ -52,6 +52,13 @@ enum MechanismForm {
         b1: Vec<f64>,
         w2: Vec<f64>,
         b2: f64,
+    },
+    Waves {
+        weights: Vec<f64>,
+        frequencies: Vec<Vec<f64>>,
+        phases: Vec<f64>,
+        amplitudes: Vec<f64>,
+        intercept: f64,
     },
 }
 
@@ -120,18 +127,28 @@ fn nodes(scm: &Scm) -> Vec<NodeForm> {
                 MechanismForm::Linear { weights: linear.weights.clone(), intercept: linear.intercept }
             }
             Mechanism::Mlp(mlp) => MechanismForm::Mlp {
-                // Without hidden units there is still one (empty) row a parent.
-                w1: (0..scm.dag().parents(node).len())
-                    .map(|k| mlp.w1[k * mlp.b1.len()..(k + 1) * mlp.b1.len()].to_vec())
-                    .collect(),
+                w1: rows(&mlp.w1, scm.dag().parents(node).len()),
                 b1: mlp.b1.clone(),
                 w2: mlp.w2.clone(),
                 b2: mlp.b2,
+            },
+            Mechanism::Waves(waves) => MechanismForm::Waves {
+                weights: waves.weights.clone(),
+                frequencies: rows(&waves.frequencies, scm.dag().parents(node).len()),
+                phases: waves.phases.clone(),
+                amplitudes: waves.amplitudes.clone(),
+                intercept: waves.intercept,
             },
         },
         noise_sd: scm.noise_sd()[node],
     };
     (0..names.len()).map(node).collect()
+}
+
+/// The rows of a matrix with one a parent; they may be empty.
+fn rows(matrix: &[f64], parents: usize) -> Vec<Vec<f64>> {
+    let columns = matrix.len() / parents.max(1);
+    (0..parents).map(|k| matrix[k * columns..(k + 1) * columns].to_vec()).collect()
 }
 
 /// The model of the listed nodes, which may stand in any order and list their parents in any order.
@@ -193,6 +210,16 @@ fn mechanism(form: MechanismForm, parents: &[Node]) -> Option<Mechanism> {
             let fits = w1.len() == parents.len() && w1.iter().all(|row| row.len() == b1.len());
             let rows = ascending.iter().flat_map(|&k| w1[k].iter().copied());
             fits.then(|| Mechanism::Mlp(Mlp { w1: rows.collect(), b1, w2, b2 }))
+        }
+        MechanismForm::Waves { weights, frequencies, phases, amplitudes, intercept } => {
+            let fits = frequencies.len() == parents.len()
+                && weights.len() == parents.len()
+                && frequencies.iter().all(|row| row.len() == phases.len());
+            fits.then(|| {
+                let frequencies = ascending.iter().flat_map(|&k| frequencies[k].iter().copied()).collect();
+                let weights = ascending.iter().map(|&k| weights[k]).collect();
+                Mechanism::Waves(Waves { weights, frequencies, phases, amplitudes, intercept })
+            })
         }
     }
 }

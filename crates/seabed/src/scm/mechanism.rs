@@ -6,6 +6,8 @@
 use multiversion::multiversion;
 use smallvec::SmallVec;
 
+use super::Waves;
+
 /// The mean of a variable given its parents.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Mechanism {
@@ -13,6 +15,8 @@ pub enum Mechanism {
     Linear(Linear),
     /// A network with one hidden layer of rectified linear units.
     Mlp(Mlp),
+    /// A linear part and cosines: a draw from a Gaussian process.
+    Waves(Waves),
 }
 
 /// mean = intercept + Σ_k weights\[k\] x_k.
@@ -43,20 +47,25 @@ impl Mechanism {
         match self {
             Self::Linear(linear) => linear.weights.len() == parents,
             Self::Mlp(mlp) => mlp.w2.len() == mlp.b1.len() && mlp.w1.len() == parents * mlp.b1.len(),
+            Self::Waves(waves) => waves.fits(parents),
         }
     }
 
-    /// All numbers of the mechanism in a fixed order: linear: weights, intercept; MLP: w1, b1, w2, b2.
+    /// All numbers of the mechanism in a fixed order: linear: weights, intercept; MLP: w1, b1, w2, b2; waves:
+    /// weights, frequencies, phases, amplitudes, intercept.
     pub fn parameters(&self) -> impl Iterator<Item = f64> + '_ {
-        let (lists, last): ([&[f64]; 3], f64) = match self {
-            Self::Linear(linear) => ([&linear.weights, &[], &[]], linear.intercept),
-            Self::Mlp(mlp) => ([&mlp.w1, &mlp.b1, &mlp.w2], mlp.b2),
+        let (lists, last): ([&[f64]; 4], f64) = match self {
+            Self::Linear(linear) => ([&linear.weights, &[], &[], &[]], linear.intercept),
+            Self::Mlp(mlp) => ([&mlp.w1, &mlp.b1, &mlp.w2, &[]], mlp.b2),
+            Self::Waves(waves) => {
+                ([&waves.weights, &waves.frequencies, &waves.phases, &waves.amplitudes], waves.intercept)
+            }
         };
         lists.into_iter().flatten().copied().chain([last])
     }
 
     /// The means of `out.len()` samples; `parents[k]` holds the k-th parent's values.
-    pub(super) fn means(&self, parents: &[&[f64]], out: &mut [f64]) {
+    pub(crate) fn means(&self, parents: &[&[f64]], out: &mut [f64]) {
         match self {
             Self::Linear(linear) => {
                 out.fill(linear.intercept);
@@ -67,6 +76,7 @@ impl Mechanism {
             // Without parents the network is a constant.
             Self::Mlp(mlp) if parents.is_empty() => out.fill(lanes(mlp, 0, |_| &[0.0; LANES])[0]),
             Self::Mlp(mlp) => network(mlp, parents, out),
+            Self::Waves(waves) => waves.means(parents, out),
         }
     }
 
@@ -82,12 +92,13 @@ impl Mechanism {
                 let w1 = from.iter().flat_map(|&k| row(k)).copied().collect();
                 Self::Mlp(Mlp { w1, ..mlp.clone() })
             }
+            Self::Waves(waves) => Self::Waves(waves.with_parents(from)),
         }
     }
 
     /// The mechanism between variables in other units, x' = (x - mean) / scale, for the variable itself and,
     /// in order, for its parents.
-    pub(super) fn rescaled(&self, own: (f64, f64), parents: &[(f64, f64)]) -> Self {
+    pub(crate) fn rescaled(&self, own: (f64, f64), parents: &[(f64, f64)]) -> Self {
         let (own_mean, own_scale) = own;
         match self {
             Self::Linear(linear) => {
@@ -108,6 +119,7 @@ impl Mechanism {
                 let w2 = mlp.w2.iter().map(|w| w / own_scale).collect();
                 Self::Mlp(Mlp { w1, b1, w2, b2: (mlp.b2 - own_mean) / own_scale })
             }
+            Self::Waves(waves) => Self::Waves(waves.rescaled(own, parents)),
         }
     }
 }

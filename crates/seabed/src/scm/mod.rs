@@ -11,6 +11,7 @@ mod json;
 mod mechanism;
 mod model;
 mod npz;
+mod waves;
 
 pub(crate) use by_name::ByName;
 pub use ensemble::{Ensemble, EnsembleError};
@@ -18,3 +19,4 @@ pub use file::ScmFileError;
 pub use intervention::{Intervention, InterventionError};
 pub use mechanism::{Linear, Mechanism, Mlp};
 pub use model::{Scm, ScmError};
+pub use waves::Waves;

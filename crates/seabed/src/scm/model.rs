@@ -42,7 +42,7 @@ pub enum ScmError {
     },
     /// The mechanism has weights for another number of parents.
     #[error(
-        "the mechanism of {name:?} does not fit its {parents} parents: one weight (linear) or one row of hidden weights (mlp) a parent, and as many b1 as w2"
+        "the mechanism of {name:?} does not fit its {parents} parents: one weight (linear) or one row of hidden weights (mlp) a parent, and as many b1 as w2; waves have one weight and one row of frequencies a parent, and as many phases as amplitudes"
     )]
     Shape {
         /// The variable.

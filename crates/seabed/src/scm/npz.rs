@@ -3,7 +3,7 @@
 //! Members, for c draws over d variables:
 //! - `header.json`: format name, version, names;
 //! - `weights` [c], `adjacency` [c, d, d] (row -> column), `noise_sd` [c, d];
-//! - `kind` [c, d] (0 linear, 1 mlp), `hidden` [c, d] (units of an mlp);
+//! - `kind` [c, d] (0 linear, 1 mlp, 2 waves), `hidden` [c, d] (units of an mlp, or number of waves);
 //! - `parameters` [total]: draw by draw, node by node, the numbers in the order of
 //!   [`Mechanism::parameters`](super::Mechanism::parameters), weights by ascending parent.
 
@@ -14,7 +14,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
 use super::file::{ScmFileError, checked_names};
-use super::{Ensemble, Linear, Mechanism, Mlp, Scm};
+use super::{Ensemble, Linear, Mechanism, Mlp, Scm, Waves};
 use crate::data::Names;
 use crate::graph::{Dag, Node};
 
@@ -40,8 +40,7 @@ pub(super) fn ensemble_to_npz(ensemble: &Ensemble) -> zip::result::ZipResult<Vec
         .flat_map(|scm| (0..d * d).map(|cell| u8::from(scm.dag().has_edge(cell / d, cell % d))))
         .collect();
     let noise = nodes().flat_map(|(scm, node)| scm.noise_sd()[node].to_le_bytes()).collect();
-    let kind =
-        nodes().map(|(scm, node)| u8::from(matches!(scm.mechanism(node), Mechanism::Mlp(_)))).collect();
+    let kind = nodes().map(|(scm, node)| kind_number(scm.mechanism(node))).collect();
     let hidden =
         nodes().flat_map(|(scm, node)| (hidden_units(scm.mechanism(node)) as u32).to_le_bytes()).collect();
     let parameters: Vec<u8> =
@@ -142,10 +141,19 @@ pub(super) fn ensemble_from_npz(bytes: &[u8], source: &str) -> Result<Ensemble, 
         .map_err(|reason| ScmFileError::Ensemble { file: source.into(), reason })
 }
 
+fn kind_number(mechanism: &Mechanism) -> u8 {
+    match mechanism {
+        Mechanism::Linear(_) => 0,
+        Mechanism::Mlp(_) => 1,
+        Mechanism::Waves(_) => 2,
+    }
+}
+
 fn hidden_units(mechanism: &Mechanism) -> usize {
     match mechanism {
         Mechanism::Linear(_) => 0,
         Mechanism::Mlp(mlp) => mlp.b1.len(),
+        Mechanism::Waves(waves) => waves.phases.len(),
     }
 }
 
@@ -164,6 +172,13 @@ fn take_mechanism(rest: &mut &[f64], kind: u8, hidden: usize, dag: &Dag, node: N
             b1: take(hidden)?,
             w2: take(hidden)?,
             b2: take(1)?[0],
+        })),
+        2 => Some(Mechanism::Waves(Waves {
+            weights: take(parents)?,
+            frequencies: take(parents.checked_mul(hidden)?)?,
+            phases: take(hidden)?,
+            amplitudes: take(hidden)?,
+            intercept: take(1)?[0],
         })),
         _ => None,
     }

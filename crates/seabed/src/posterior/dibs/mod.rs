@@ -5,7 +5,6 @@
 //! of mechanisms. Variables are worked on in the order of their names, so the order of the columns shows nowhere.
 
 mod acyclicity;
-mod bge;
 mod column;
 mod estimator;
 mod graph_prior;
@@ -32,7 +31,7 @@ mod warm;
 
 use crate::data::Dataset;
 use crate::num::random::Seed;
-use crate::posterior::Knowledge;
+use crate::posterior::{Knowledge, bge};
 use crate::scm::{ByName, Ensemble};
 
 use prepare::Units;

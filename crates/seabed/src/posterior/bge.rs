@@ -76,7 +76,7 @@ impl Bge {
             return *score;
         }
         drop(kept);
-        let score = self.computed(node, parents);
+        let score = self.score(node, parents);
         let mut kept = self.kept[node].lock().expect("no thread fails while it holds a score");
         if kept.len() >= MOST_KEPT {
             kept.clear();
@@ -85,7 +85,8 @@ impl Bge {
         score
     }
 
-    fn computed(&self, node: Node, parents: &NodeSet) -> f64 {
+    /// As [`Bge::local`], computed anew.
+    pub fn score(&self, node: Node, parents: &NodeSet) -> f64 {
         let statistics = &self.statistics[self.statistics_of[node]];
         let (rows, own) = (statistics.rows, parents.len() as f64);
         let factor = statistics.factor(node, parents, self.nodes);

@@ -1,0 +1,186 @@
+//! `seabed fit --posterior mcmc-…`: options, progress, and what to say about the chains.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use clap::Args;
+use seabed::data::{Dataset, write_atomically};
+use seabed::num::random::Seed;
+use seabed::posterior::Knowledge;
+use seabed::posterior::mcmc::{Diagnostics, EdgePrior, Family, Mcmc, McmcError, State};
+use serde_json::json;
+
+use super::dibs::{PriorName, interrupts, place_for_state, read_state};
+use super::{Arguments, Learned, PosteriorName};
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// What only the chains ask for.
+#[derive(Args)]
+#[command(next_help_heading = "Markov chains")]
+pub struct Options {
+    /// Number of chains, which are compared.
+    #[arg(long, default_value_t = 4, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    chains: u16,
+    /// Largest number of parents: 5 (mcmc-linear) or 3 (mcmc-gp) without it.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=8))]
+    max_parents: Option<u8>,
+    /// Parents of a variable that are tried in all combinations; others are tried one at a time.
+    #[arg(long, default_value_t = 12, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=20))]
+    candidates: u8,
+    /// Sweeps of each chain at most; chains end earlier once they agree.
+    #[arg(long, default_value_t = 3200, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(4..=10_000_000))]
+    sweeps: u32,
+    /// Prior probabilities of single edges: a .csv with the columns from, to, probability.
+    #[arg(long, value_name = "FILE")]
+    edge_probabilities: Option<PathBuf>,
+}
+
+fn settings(arguments: &Arguments, family: Family) -> Result<Mcmc, Failure> {
+    let (options, shared) = (&arguments.mcmc, &arguments.dibs);
+    let usual = Mcmc::of(family);
+    let edges_per_node = shared.edges_per_node;
+    let prior = match (&options.edge_probabilities, shared.prior) {
+        (Some(path), _) => EdgePrior::Pairs { probabilities: read_probabilities(path)?, edges_per_node },
+        (None, PriorName::Er) => EdgePrior::Er { edges_per_node },
+        (None, PriorName::Sf) => EdgePrior::Sf,
+    };
+    Ok(Mcmc {
+        prior,
+        standardise: shared.standardise,
+        max_parents: options.max_parents.map(usize::from),
+        candidates: options.candidates.into(),
+        draws: arguments.draws.map_or(usual.draws, |draws| draws as usize),
+        chains: options.chains.into(),
+        least_sweeps: usual.least_sweeps.min(options.sweeps as usize),
+        most_sweeps: options.sweeps as usize,
+        ..usual
+    })
+}
+
+fn read_probabilities(path: &Path) -> Result<Vec<(String, String, f64)>, Failure> {
+    let wrong = |problem: String| {
+        Failure::Input(anyhow::anyhow!(
+            "{}: {problem}; the form is a line `from,to,probability` and then one line an edge, for example `A,B,0.8`",
+            path.display()
+        ))
+    };
+    let mut reader = csv::ReaderBuilder::new()
+        .trim(csv::Trim::All)
+        .from_path(path)
+        .map_err(|error| wrong(error.to_string()))?;
+    let rows = reader.deserialize::<(String, String, f64)>();
+    rows.map(|row| row.map_err(|error| wrong(error.to_string()))).collect()
+}
+
+/// The fit, until it ends or the user interrupts it.
+pub fn learn(arguments: &Arguments, data: &Dataset, knowledge: &Knowledge) -> Result<Learned, Failure> {
+    let family = match arguments.posterior {
+        PosteriorName::McmcGp => Family::GaussianProcess,
+        _ => Family::Linear,
+    };
+    let settings = settings(arguments, family)?;
+    let resumed = arguments.dibs.resume.as_deref().map(read_state::<State>).transpose()?;
+    if resumed.as_ref().is_some_and(|state| state.settings.family != family) {
+        return Err(Failure::Input(anyhow::anyhow!(
+            "the saved state is of another kind of mechanisms; choose the --posterior that it was saved with"
+        )));
+    }
+    let earlier = arguments.dibs.warm_start.as_deref().map(read_state::<State>).transpose()?;
+    let most = resumed.as_ref().map_or(settings.most_sweeps, |state| state.settings.most_sweeps) as u64;
+    let interrupted = interrupts();
+    // The bar is a tenth for the scores; how many sweeps are needed turns out on the way.
+    let progress = Progress::new(most + most / 9, "");
+    let mut watch = |state: &State| {
+        let (scored, nodes) = state.scored();
+        let share = most / 9 * scored as u64 / nodes as u64;
+        let what = match state.sweeps() {
+            0 => format!("scored {scored} of {nodes} variables, {} sets of parents", state.sets()),
+            sweeps => format!("{sweeps} sweeps (at most {most})"),
+        };
+        progress.stands(share + state.sweeps() as u64, what);
+        !interrupted.load(Ordering::Relaxed)
+    };
+    let fit = match (resumed, earlier) {
+        (Some(state), _) => Mcmc::resume(state, data, knowledge, &mut watch),
+        (None, Some(state)) => {
+            settings.fit_from(state, data, knowledge, Seed::new(arguments.seed), &mut watch)
+        }
+        (None, None) => settings.fit(data, knowledge, Seed::new(arguments.seed), &mut watch),
+    };
+    progress.finish();
+    let fit = match fit {
+        Err(McmcError::Interrupted(state)) => {
+            let path = arguments.dibs.state.clone().unwrap_or_else(|| place_for_state(arguments));
+            save(&path, &state)?;
+            return Err(Failure::Work(anyhow::anyhow!(
+                "interrupted after {} sweeps; {} holds what there is: the same command with --resume {} goes on",
+                state.sweeps(),
+                path.display(),
+                path.display()
+            )));
+        }
+        other => other?,
+    };
+    if let Some(path) = &arguments.dibs.state {
+        save(path, &fit.state)?;
+    }
+    let mut diagnostics = json!(fit.diagnostics);
+    let name = |node: usize| &data.names()[node];
+    diagnostics["disputed"] =
+        fit.diagnostics.disputed.iter().map(|&(from, to)| json!([name(from), name(to)])).collect();
+    diagnostics["sets_scored"] = json!(fit.state.sets());
+    diagnostics["edge_probabilities_of_all_graphs"] = json!(fit.edge_probabilities);
+    let notes = notes(&fit.diagnostics, data);
+    if let Some(warning) = warning(&fit.diagnostics, data) {
+        eprintln!("warning: {warning}");
+    }
+    let draws = fit.ensemble.draws().len();
+    Ok(Learned { ensemble: fit.ensemble, draws, repaired: 0, diagnostics, single: None, notes })
+}
+
+fn save(path: &Path, state: &State) -> Result<(), Failure> {
+    let text = serde_json::to_vec(state).expect("a state is plain numbers");
+    write_atomically(path, |out| out.write_all(&text)).map_err(|error| Failure::writing(Some(path), error))
+}
+
+fn notes(found: &Diagnostics, data: &Dataset) -> Vec<String> {
+    let chains = found.mean_scores.len();
+    let mut notes = vec![format!(
+        "{chains} chains of {} sweeps, the first {} not counted; R-hat of the score {:.3}, of edges up to {:.3}; worth at \
+         least {:.0} independent graphs",
+        found.sweeps,
+        found.sweeps - found.kept,
+        found.score.r_hat,
+        found.worst_edge,
+        found.score.size.min(found.least_edge_size)
+    )];
+    if chains == 1 {
+        notes.push("(one chain is compared with itself alone: its halves)".into());
+    }
+    if data.variables() > 1 && found.readmitted > 0 {
+        notes.push(format!(
+            "({} parents were taken in after all because the chains used them)",
+            found.readmitted
+        ));
+    }
+    notes
+}
+
+/// In plain words, when chains disagree.
+fn warning(found: &Diagnostics, data: &Dataset) -> Option<String> {
+    if found.agree {
+        return None;
+    }
+    let edge = |&(from, to): &(usize, usize)| format!("{} -> {}", data.names()[from], data.names()[to]);
+    let first: Vec<String> = found.disputed.iter().take(5).map(edge).collect();
+    let where_ = match first.len() {
+        0 => String::new(),
+        _ => format!(" They differ most on {}.", first.join(", ")),
+    };
+    Some(format!(
+        "the chains do not agree yet (R-hat of the score {:.3}, of edges up to {:.3}), so these probabilities depend on \
+         where the chains started.{where_} More --sweeps may help; --chains shows more of the differences",
+        found.score.r_hat, found.worst_edge
+    ))
+}

@@ -1,0 +1,143 @@
+//! Which sets of parents a node may have: all small sets of a few candidates, and any other parent beside the likeliest.
+//!
+//! Candidates are those that gain most, alone or beside the parents that a greedy search takes one after the other: a
+//! parent that shows only when another is known is found too. A parent that is no candidate stays possible together
+//! with up to all but one of the greedy ones; when the chains use it, it becomes a candidate.
+
+use std::collections::BTreeMap;
+
+use super::problem::Problem;
+use super::table::{Mask, bit, nodes_of};
+use crate::graph::Node;
+
+/// Greedy parents beside which all others are tried.
+const COMPANY: usize = 3;
+
+/// What is known beforehand about the parents of one node.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    /// Never parents, the node itself among them.
+    pub forbidden: Mask,
+    pub required: Mask,
+    pub nodes: usize,
+    /// Parents at most; required ones are never refused.
+    pub most_parents: usize,
+    pub candidates: usize,
+}
+
+impl Limits {
+    fn all(&self) -> Mask {
+        (0..self.nodes).fold(0, |set, node| set | bit(node)) & !self.forbidden & !self.required
+    }
+
+    /// Parents that may come to the required ones.
+    fn more(&self) -> usize {
+        self.most_parents.saturating_sub(self.required.count_ones() as usize)
+    }
+}
+
+/// Scores of the sets of one node that were ever computed.
+pub(super) type Scores = BTreeMap<Mask, f64>;
+
+/// Candidates of a node, the greedy ones first.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Candidates {
+    pub greedy: Vec<Node>,
+    pub all: Mask,
+}
+
+fn scored(problem: &Problem, scores: &mut Scores, set: Mask) -> f64 {
+    *scores.entry(set).or_insert_with(|| problem.score(set))
+}
+
+/// Screens the parents of a node.
+pub(super) fn screen(problem: &Problem, limits: &Limits, scores: &mut Scores) -> Candidates {
+    let mut greedy = Vec::new();
+    let mut context = limits.required;
+    let mut gains = vec![f64::NEG_INFINITY; limits.nodes];
+    let base = scored(problem, scores, context);
+    let mut at = base;
+    for _ in 0..limits.more().min(limits.candidates) {
+        let mut best: Option<(f64, Node)> = None;
+        for node in nodes_of(limits.all() & !context) {
+            let score = scored(problem, scores, context | bit(node));
+            gains[node] = gains[node].max(score - at);
+            if best.is_none_or(|(most, _)| score > most) {
+                best = Some((score, node));
+            }
+        }
+        let Some((score, node)) = best else { break };
+        if score <= at && !greedy.is_empty() {
+            break;
+        }
+        greedy.push(node);
+        context |= bit(node);
+        at = score;
+    }
+    let mut others: Vec<Node> = nodes_of(limits.all()).filter(|node| !greedy.contains(node)).collect();
+    others.sort_by(|a, b| gains[*b].total_cmp(&gains[*a]).then(a.cmp(b)));
+    let room = limits.candidates.saturating_sub(greedy.len());
+    let all = greedy.iter().chain(others.iter().take(room)).fold(0, |set, &node| set | bit(node));
+    Candidates { greedy, all }
+}
+
+/// All sets that a node may have. Without any one of its optional parents a set is still a set.
+pub(super) fn sets(candidates: &Candidates, limits: &Limits) -> Vec<Mask> {
+    let mut sets = vec![limits.required];
+    extend(&mut sets, 0, limits.more(), &nodes_of(candidates.all).collect::<Vec<_>>());
+    let company: Vec<Node> = candidates.greedy.iter().copied().take(COMPANY).collect();
+    for outsider in nodes_of(limits.all() & !candidates.all) {
+        if limits.more() == 0 {
+            break;
+        }
+        let start = sets.len();
+        sets.push(limits.required | bit(outsider));
+        extend(&mut sets, start, limits.more() - 1, &company);
+    }
+    sets
+}
+
+/// Adds all unions of the set at `start`, the last one, with at most `most` of the nodes.
+fn extend(sets: &mut Vec<Mask>, start: usize, most: usize, nodes: &[Node]) {
+    let base = sets[start];
+    let mut sized = vec![(0, 0)];
+    for &node in nodes {
+        for k in 0..sized.len() {
+            let (set, size) = sized[k];
+            if size < most {
+                sized.push((set | bit(node), size + 1));
+                sets.push(base | set | bit(node));
+            }
+        }
+    }
+}
+
+/// Computes what is missing of the scores of the sets.
+pub(super) fn fill(problem: &Problem, sets: &[Mask], scores: &mut Scores) {
+    for &set in sets {
+        scored(problem, scores, set);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_distinct_closed_and_obey() {
+        let limits = Limits { forbidden: 1 | 2, required: 4, nodes: 12, most_parents: 4, candidates: 5 };
+        let candidates =
+            Candidates { greedy: vec![7, 3, 9, 4], all: bit(7) | bit(3) | bit(9) | bit(4) | bit(5) };
+        let sets = sets(&candidates, &limits);
+        let distinct: std::collections::HashSet<Mask> = sets.iter().copied().collect();
+        assert_eq!(distinct.len(), sets.len());
+        // 1 + 5 + 10 + 10 of candidates; for the 4 others 1 + 3 + 3.
+        assert_eq!(sets.len(), 26 + 4 * 7);
+        for set in &sets {
+            assert!(set & 4 != 0 && set & 3 == 0 && set.count_ones() <= 4);
+            assert!(nodes_of(set & !4).all(|node| distinct.contains(&(set & !bit(node)))));
+        }
+        let few = Limits { most_parents: 1, ..limits };
+        assert_eq!(super::sets(&candidates, &few), [4]);
+    }
+}

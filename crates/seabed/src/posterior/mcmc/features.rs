@@ -1,0 +1,403 @@
+//! The same process in weight space: finitely many cosines stand for the smooth part, so that a draw is a function
+//! that can be evaluated anywhere, and many rows cost no more than their number.
+//!
+//! The spectrum of the Matérn function is a multivariate t with 5 degrees of freedom: frequencies are z/√(χ²/5)/ℓ with
+//! z normal, taken at the points of a low-discrepancy sequence instead of at random. Each frequency gives a cosine and a
+//! sine with independent normal weights of variance a²/waves; the posterior of the weights is normal.
+
+use faer::Mat;
+
+use super::gp::{Hyper, LENGTHS, LINEAR, Regression, SIGMA, SMOOTH, log_prior};
+use crate::num::elementwise::cos_sin_of_turn;
+use crate::num::matrix::{Cholesky, product};
+use crate::num::random::Draws;
+use crate::scm::{Linear, Mechanism, Waves};
+
+/// Number of frequencies; each is a cosine and a sine.
+pub(super) const WAVES: usize = 64;
+
+/// Frequencies in units of 1/ℓ, [parents][waves].
+pub(super) struct Spectrum(Vec<Vec<f64>>);
+
+impl Spectrum {
+    /// For a number of parents.
+    pub fn new(parents: usize) -> Self {
+        if parents == 1 {
+            // The t distribution itself, its upper half: a cosine and a sine know no sign.
+            let place = |wave: usize| 0.5 + 0.5 * (wave as f64 + 0.5) / WAVES as f64;
+            let frequencies = (0..WAVES).map(|wave| quantile(student_5, place(wave), 0.0, 60.0));
+            return Self(vec![frequencies.collect()]);
+        }
+        // The generalised golden ratio: x^(dimensions + 1) = x + 1.
+        let dimensions = parents + 1;
+        let mut golden = 2.0f64;
+        for _ in 0..60 {
+            golden = (1.0 + golden).powf(1.0 / (dimensions + 1) as f64);
+        }
+        let point = |wave: usize, k: usize| {
+            let step = golden.powi(-(k as i32 + 1));
+            (0.5 + step * (wave + 1) as f64).fract()
+        };
+        let widths: Vec<f64> = (0..WAVES)
+            .map(|wave| (5.0 / quantile(chi_squared_5, point(wave, parents), 0.0, 60.0)).sqrt())
+            .collect();
+        let of_parent = |k: usize| {
+            (0..WAVES).map(|wave| widths[wave] * quantile(normal, point(wave, k), -9.0, 9.0)).collect()
+        };
+        Self((0..parents).map(of_parent).collect())
+    }
+}
+
+/// Where an increasing function takes a value: 60 halvings leave nothing to gain.
+fn quantile(cumulative: fn(f64) -> f64, p: f64, mut low: f64, mut high: f64) -> f64 {
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        *(if cumulative(middle) < p { &mut low } else { &mut high }) = middle;
+    }
+    0.5 * (low + high)
+}
+
+/// The distribution function of a standard normal: ½ + φ(x) Σ x^(2k+1)/(1·3·5…(2k+1)).
+fn normal(x: f64) -> f64 {
+    let (mut term, mut sum) = (x, x);
+    for k in 1..200 {
+        term *= x * x / (2 * k + 1) as f64;
+        sum += term;
+    }
+    0.5 + sum * (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt()
+}
+
+/// That of χ² with 5 degrees of freedom.
+fn chi_squared_5(x: f64) -> f64 {
+    let density = (2.0 * x / std::f64::consts::PI).sqrt() * (-0.5 * x).exp();
+    2.0 * normal(x.sqrt()) - 1.0 - density * (1.0 + x / 3.0)
+}
+
+/// That of Student's t with 5 degrees of freedom.
+fn student_5(t: f64) -> f64 {
+    let angle = (t / 5f64.sqrt()).atan();
+    let (sine, cosine) = angle.sin_cos();
+    0.5 + (angle + sine * cosine * (1.0 + 2.0 / 3.0 * cosine * cosine)) / std::f64::consts::PI
+}
+
+/// The posterior of the weights of all features given hyperparameters.
+pub(super) struct Weights {
+    hyper: Hyper,
+    /// [parents][waves], in the units of the parents.
+    frequencies: Vec<Vec<f64>>,
+    /// Prior standard deviations: intercept, parents, cosines, sines.
+    spreads: Vec<f64>,
+    mean: Vec<f64>,
+    /// The weights over their spreads have the covariance `noise`² A⁻¹; this is the factor of A.
+    cholesky: Cholesky,
+    noise: f64,
+    /// Rows beyond what the function uses up: what tells about the noise.
+    spare: f64,
+    log_likelihood: f64,
+}
+
+/// Rows that are turned into features at a time.
+const BLOCK: usize = 256;
+
+impl Weights {
+    /// The posterior of the weights. With `free_scale` all variances are first multiplied by their most likely factor.
+    pub fn new(
+        regression: &Regression,
+        hyper: &Hyper,
+        spectrum: &Spectrum,
+        free_scale: bool,
+    ) -> Option<Self> {
+        let mut hyper = hyper.clone();
+        let (parents, rows) = (regression.parents.len(), regression.values.len());
+        let frequencies: Vec<Vec<f64>> = (0..parents)
+            .map(|k| spectrum.0[k].iter().map(|f| f * (-hyper[LENGTHS + k]).exp()).collect())
+            .collect();
+        let mut spreads = vec![1.0];
+        if parents > 0 {
+            spreads.extend(vec![hyper[LINEAR].exp(); parents]);
+            spreads.extend(vec![hyper[SMOOTH].exp() / (WAVES as f64).sqrt(); 2 * WAVES]);
+        }
+        let count = spreads.len();
+        let mut squares = Mat::<f64>::zeros(count, count);
+        let mut cross = vec![0.0; count];
+        let mut length = 0.0;
+        for start in (0..rows).step_by(BLOCK) {
+            let block = start..(start + BLOCK).min(rows);
+            let features = features(regression, &frequencies, &spreads, block.clone());
+            let mut part = Mat::<f64>::zeros(count, count);
+            product(part.as_mut(), features.as_ref().transpose(), features.as_ref());
+            squares += part;
+            for (row, y) in regression.values[block].iter().enumerate() {
+                length += y * y;
+                (0..count).for_each(|k| cross[k] += features[(row, k)] * y);
+            }
+        }
+        // y ~ N(0, F Fᵀ + σ² I), with F the features times their spreads: all in terms of A = FᵀF + σ² I.
+        let noise = (2.0 * hyper[SIGMA]).exp();
+        for k in 0..count {
+            squares[(k, k)] += noise;
+        }
+        let cholesky = Cholesky::of(squares.as_ref())?;
+        let mut mean = cross.clone();
+        cholesky.solve_in_place(&mut mean);
+        let explained: f64 = cross.iter().zip(&mean).map(|(a, b)| a * b).sum();
+        let fit = (length - explained) / noise;
+        let n = rows as f64;
+        let log_determinant = cholesky.log_determinant() + (n - count as f64) * noise.ln();
+        let inverse = cholesky.inverse();
+        let unused: f64 = (0..count).map(|k| noise * inverse[(k, k)]).sum();
+        let spare = n - (count as f64 - unused);
+        let factor = if free_scale { (fit / n).max(1e-12) } else { 1.0 };
+        let log_likelihood =
+            -0.5 * (fit / factor + log_determinant + n * (std::f64::consts::TAU * factor).ln());
+        let scale = 0.5 * factor.ln();
+        for place in 0..hyper.len().min(LENGTHS) {
+            hyper[place] += scale;
+        }
+        spreads.iter_mut().for_each(|spread| *spread *= scale.exp());
+        // Weights over their spreads shrink as the spreads grow: the mean function stays. Their covariance stays too,
+        // for noise and spreads grow together.
+        mean.iter_mut().for_each(|weight| *weight /= scale.exp());
+        Some(Self { hyper, frequencies, spreads, mean, cholesky, noise: noise.sqrt(), spare, log_likelihood })
+    }
+
+    /// log p(y | θ) + log p(θ), without the constants of the prior.
+    pub fn score(&self) -> f64 {
+        self.log_likelihood + log_prior(&self.hyper, None)
+    }
+
+    /// A function and a noise standard deviation from their posterior. The logarithm of the noise is normal with the
+    /// curvature of its likelihood.
+    pub fn draw(&self, draws: &mut Draws) -> (Mechanism, f64) {
+        let sd = (self.hyper[SIGMA] + draws.normal() / (2.0 * self.spare.max(0.0) + 1.0).sqrt()).exp();
+        let count = self.mean.len();
+        // A = L Lᵀ, so Lᵀ w = z gives weights with the covariance A⁻¹.
+        let l = self.cholesky.factor();
+        let mut weights: Vec<f64> = (0..count).map(|_| draws.normal()).collect();
+        for k in (0..count).rev() {
+            let known: f64 = (k + 1..count).map(|m| l[(m, k)] * weights[m]).sum();
+            weights[k] = (weights[k] - known) / l[(k, k)];
+        }
+        let weights: Vec<f64> = weights
+            .iter()
+            .zip(&self.mean)
+            .zip(&self.spreads)
+            .map(|((z, mean), spread)| spread * (mean + self.noise * z))
+            .collect();
+        (self.mechanism(&weights), sd)
+    }
+
+    fn mechanism(&self, weights: &[f64]) -> Mechanism {
+        let (intercept, rest) = (weights[0], &weights[1..]);
+        let (linear, waves) = rest.split_at(self.frequencies.len());
+        if waves.is_empty() {
+            return Mechanism::Linear(Linear { weights: linear.to_vec(), intercept });
+        }
+        // u cos t + v sin t = √(u² + v²) cos(t - atan2(v, u)).
+        let (cosines, sines) = waves.split_at(WAVES);
+        let pairs = || cosines.iter().zip(sines);
+        Mechanism::Waves(Waves {
+            weights: linear.to_vec(),
+            frequencies: self.frequencies.concat(),
+            phases: pairs().map(|(u, v)| -v.atan2(*u)).collect(),
+            amplitudes: pairs().map(|(u, v)| u.hypot(*v)).collect(),
+            intercept,
+        })
+    }
+}
+
+/// The features of some rows times their prior spreads, [rows, features].
+fn features(
+    regression: &Regression,
+    frequencies: &[Vec<f64>],
+    spreads: &[f64],
+    rows: std::ops::Range<usize>,
+) -> Mat<f64> {
+    let parents = regression.parents.len();
+    let count = rows.len();
+    let mut matrix = Mat::<f64>::zeros(count, spreads.len());
+    let mut turns = vec![0.0; count];
+    for (k, &spread) in spreads.iter().enumerate().take(1 + parents) {
+        for row in 0..count {
+            matrix[(row, k)] =
+                if k == 0 { spread } else { spread * regression.parents[k - 1][rows.start + row] };
+        }
+    }
+    if parents == 0 {
+        return matrix;
+    }
+    for wave in 0..WAVES {
+        turns.fill(0.0);
+        for (x, frequencies) in regression.parents.iter().zip(frequencies) {
+            let frequency = frequencies[wave] / std::f64::consts::TAU;
+            turns.iter_mut().zip(&x[rows.clone()]).for_each(|(turn, x)| *turn += frequency * x);
+        }
+        let (at, spread) = (1 + parents + wave, spreads[1 + parents + wave]);
+        for (row, turn) in turns.iter().enumerate() {
+            let (cosine, sine) = cos_sin_of_turn(turn - turn.floor());
+            matrix[(row, at)] = spread * cosine;
+            matrix[(row, at + WAVES)] = spread * sine;
+        }
+    }
+    matrix
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::num::random::{Purpose, Seed};
+    use crate::posterior::mcmc::gp::usual;
+
+    #[test]
+    fn distribution_functions_have_their_known_values() {
+        assert!((normal(1.96) - 0.975_002_104_851_780).abs() < 1e-12);
+        assert!((normal(-3.0) - 0.001_349_898_031_630).abs() < 1e-12);
+        assert!((chi_squared_5(11.070_497_693_516_35) - 0.95).abs() < 1e-9);
+        assert!((student_5(2.570_581_835_636) - 0.975).abs() < 1e-9);
+        assert!((quantile(normal, 0.975, -9.0, 9.0) - 1.959_963_984_540).abs() < 1e-9);
+    }
+
+    /// Values of a smooth function of some parents, standardised roughly.
+    fn data(parents: usize, rows: usize, seed: u64) -> (Vec<f64>, Vec<Vec<f64>>) {
+        let mut draws = Seed::new(seed).stream(Purpose::Mcmc).draws();
+        let x: Vec<Vec<f64>> = (0..parents).map(|_| (0..rows).map(|_| draws.normal()).collect()).collect();
+        let y = (0..rows)
+            .map(|row| {
+                let f: f64 = x.iter().enumerate().map(|(k, x)| ((1.0 + k as f64) * x[row]).sin()).sum();
+                f / (parents.max(1) as f64).sqrt() + 0.3 * draws.normal()
+            })
+            .collect();
+        (y, x)
+    }
+
+    fn regression<'a>(y: &'a [f64], x: &'a [Vec<f64>]) -> Regression<'a> {
+        Regression { values: y, parents: x.iter().map(|column| &column[..]).collect() }
+    }
+
+    /// The features of one point times their spreads, from the formulas.
+    fn point(weights: &Weights, x: &[f64]) -> Vec<f64> {
+        let mut values = vec![1.0];
+        values.extend(x);
+        let angle = |wave: usize| x.iter().zip(&weights.frequencies).map(|(x, f)| x * f[wave]).sum::<f64>();
+        values.extend((0..WAVES).map(|wave| angle(wave).cos()));
+        values.extend((0..WAVES).map(|wave| angle(wave).sin()));
+        values.iter().zip(&weights.spreads).map(|(value, spread)| value * spread).collect()
+    }
+
+    /// The covariance of the values written out, [rows, rows].
+    fn covariance(weights: &Weights, x: &[Vec<f64>], rows: usize) -> Mat<f64> {
+        let points: Vec<Vec<f64>> =
+            (0..rows).map(|row| point(weights, &x.iter().map(|x| x[row]).collect::<Vec<_>>())).collect();
+        let noise = (2.0 * weights.hyper[SIGMA]).exp();
+        Mat::from_fn(rows, rows, |i, j| {
+            let dot: f64 = points[i].iter().zip(&points[j]).map(|(a, b)| a * b).sum();
+            dot + if i == j { noise } else { 0.0 }
+        })
+    }
+
+    #[test]
+    fn the_marginal_likelihood_is_the_dense_normal_density() {
+        for (parents, free_scale) in [(1, false), (2, false), (3, true)] {
+            let (y, x) = data(parents, 40, parents as u64);
+            let spectrum = Spectrum::new(parents);
+            let weights = Weights::new(&regression(&y, &x), &usual(parents), &spectrum, free_scale).unwrap();
+            let cholesky = Cholesky::of(covariance(&weights, &x, 40).as_ref()).unwrap();
+            let mut solved = y.clone();
+            cholesky.solve_in_place(&mut solved);
+            let fit: f64 = y.iter().zip(&solved).map(|(a, b)| a * b).sum();
+            let want = -0.5 * (fit + cholesky.log_determinant() + 40.0 * std::f64::consts::TAU.ln());
+            assert!((weights.log_likelihood - want).abs() < 1e-7 * want.abs(), "{}", weights.log_likelihood);
+            if free_scale {
+                // At the best factor of all variances yᵀ C⁻¹ y is the number of rows.
+                assert!((fit - 40.0).abs() < 1e-6);
+            }
+        }
+    }
+
+    /// Means and variances of 2000 drawn functions, near the data and far away, against the posterior of the dense
+    /// process of the same covariance: 3 cases of 5 points, z-scores below 4.5.
+    #[test]
+    fn drawn_functions_have_the_moments_of_the_process() {
+        for (parents, free_scale) in [(1, false), (2, true), (3, false)] {
+            let (y, x) = data(parents, 40, 10 + parents as u64);
+            let spectrum = Spectrum::new(parents);
+            let weights = Weights::new(&regression(&y, &x), &usual(parents), &spectrum, free_scale).unwrap();
+            let cholesky = Cholesky::of(covariance(&weights, &x, 40).as_ref()).unwrap();
+            let mut solved = y.clone();
+            cholesky.solve_in_place(&mut solved);
+            let count = 2000;
+            let mut draws = Seed::new(77).stream(Purpose::Mcmc).draws();
+            let drawn: Vec<(Mechanism, f64)> = (0..count).map(|_| weights.draw(&mut draws)).collect();
+            for at in [-6.0, -1.0, 0.3, 2.0, 9.0] {
+                let place = vec![at; parents];
+                let here = point(&weights, &place);
+                let near: Vec<f64> = (0..40)
+                    .map(|row| {
+                        let there = point(&weights, &x.iter().map(|x| x[row]).collect::<Vec<_>>());
+                        here.iter().zip(&there).map(|(a, b)| a * b).sum()
+                    })
+                    .collect();
+                let mean: f64 = near.iter().zip(&solved).map(|(a, b)| a * b).sum();
+                let mut explained = near.clone();
+                cholesky.solve_in_place(&mut explained);
+                let variance = here.iter().map(|a| a * a).sum::<f64>()
+                    - near.iter().zip(&explained).map(|(a, b)| a * b).sum::<f64>();
+                let columns: Vec<[f64; 1]> = place.iter().map(|x| [*x]).collect();
+                let inputs: Vec<&[f64]> = columns.iter().map(|column| &column[..]).collect();
+                let values: Vec<f64> = drawn
+                    .iter()
+                    .map(|(mechanism, _)| {
+                        let mut out = [0.0];
+                        mechanism.means(&inputs, &mut out);
+                        out[0]
+                    })
+                    .collect();
+                let n = f64::from(count);
+                let z = (values.iter().sum::<f64>() / n - mean) / (variance / n).sqrt();
+                let spread = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
+                let z_spread = (spread / variance - 1.0) / (2.0 / n).sqrt();
+                assert!(z.abs() < 4.5 && z_spread.abs() < 4.5, "{parents} at {at}: {z} {z_spread}");
+            }
+            let logs: Vec<f64> = drawn.iter().map(|(_, sd)| sd.ln()).collect();
+            let mean = logs.iter().sum::<f64>() / f64::from(count);
+            let width = (1.0 / (2.0 * weights.spare + 1.0)).sqrt();
+            assert!((mean - weights.hyper[SIGMA]).abs() < 4.5 * width / f64::from(count).sqrt());
+        }
+    }
+
+    /// Parents, and by how much scores of features may be off: guards against getting worse.
+    const MOST_OFF: [(usize, f64); 3] = [(1, 0.3), (2, 1.5), (3, 4.0)];
+
+    /// How good the features are: scores of fitted processes of 100 rows against the process itself, and the spread of
+    /// functions far outside the data against that of the prior.
+    #[test]
+    fn features_are_as_good_as_the_process_and_uncertain_far_away() {
+        for (parents, most) in MOST_OFF {
+            let mut worst = 0.0f64;
+            for seed in 0..5 {
+                let (y, x) = data(parents, 100, 100 + seed);
+                let regression = regression(&y, &x);
+                let (hyper, score) = regression.fitted(&usual(parents)).unwrap();
+                let weights = Weights::new(&regression, &hyper, &Spectrum::new(parents), false).unwrap();
+                worst = worst.max((weights.score() - score).abs());
+                let far = |z: f64| {
+                    let here = point(&weights, &vec![z; parents]);
+                    let inverse = weights.cholesky.inverse();
+                    let noise = weights.noise * weights.noise;
+                    let smooth = 1 + parents..here.len();
+                    let variance: f64 = smooth
+                        .clone()
+                        .flat_map(|i| smooth.clone().map(move |j| (i, j)))
+                        .map(|(i, j)| here[i] * here[j] * inverse[(i, j)] * noise)
+                        .sum();
+                    variance.sqrt() / hyper[SMOOTH].exp()
+                };
+                for z in [-15.0, 12.0, 30.0] {
+                    assert!(far(z) > 0.5, "{parents} parents: {} of the prior's spread at {z}", far(z));
+                }
+            }
+            println!("{parents} parents: scores of features are off by {worst:.2} at most");
+            assert!(worst < most, "{parents} parents: {worst}");
+        }
+    }
+}

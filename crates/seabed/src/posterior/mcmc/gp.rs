@@ -1,0 +1,323 @@
+//! The marginal likelihood of a Gaussian process: a linear part, a smooth part with a length scale for every parent,
+//! and noise.
+//!
+//! y ~ N(0, C), C = 1 + s² Σ_k x_k x_kᵀ + a² κ(r) + σ² I, with r² = Σ_k (x_k - x'_k)²/ℓ_k² and the Matérn function
+//! κ(r) = (1 + √5 r + 5r²/3) e^(-√5 r). Without parents C = 1 + σ² I. Values are standardised, so the priors of the
+//! logarithms of σ, s, a and ℓ are the same everywhere; the score is the largest value of
+//! log p(y | θ) - ½ Σ ((θ - mean)/sd)². Leaving out the priors' constants stands for a posterior of θ about as wide as
+//! its prior.
+
+use faer::Mat;
+
+use crate::num::elementwise::exp_in_place;
+use crate::num::matrix::Cholesky;
+
+/// Mean and standard deviation of the priors of ln σ, ln s, ln a and ln ℓ.
+const NOISE: (f64, f64) = (-1.0, 1.0);
+const SLOPE: (f64, f64) = (-1.0, 1.0);
+const AMPLITUDE: (f64, f64) = (-0.5, 1.0);
+const LENGTH: (f64, f64) = (0.7, 0.7);
+
+/// No hyperparameter goes further: beyond this nothing changes any more, or numbers run out of digits.
+const RANGE: f64 = 5.0;
+
+/// The search ends when a step gains less than this.
+const LEAST_GAIN: f64 = 0.01;
+const MOST_STEPS: usize = 25;
+
+/// ln σ; with parents also ln s, ln a, and ln ℓ of every parent.
+pub(super) type Hyper = Vec<f64>;
+
+pub(super) const SIGMA: usize = 0;
+pub(super) const LINEAR: usize = 1;
+pub(super) const SMOOTH: usize = 2;
+pub(super) const LENGTHS: usize = 3;
+
+/// Values of a node and of its parents, row by row.
+pub(super) struct Regression<'a> {
+    pub values: &'a [f64],
+    pub parents: Vec<&'a [f64]>,
+}
+
+fn prior_of(place: usize) -> (f64, f64) {
+    [NOISE, SLOPE, AMPLITUDE, LENGTH][place.min(LENGTHS)]
+}
+
+/// Log-density of the hyperparameters without its constant, added up; its gradient is added to `gradient`.
+pub(super) fn log_prior(hyper: &[f64], gradient: Option<&mut [f64]>) -> f64 {
+    let z = |place: usize| (hyper[place] - prior_of(place).0) / prior_of(place).1;
+    if let Some(gradient) = gradient {
+        (0..hyper.len()).for_each(|place| gradient[place] -= z(place) / prior_of(place).1);
+    }
+    -0.5 * (0..hyper.len()).map(|place| z(place).powi(2)).sum::<f64>()
+}
+
+/// The middle of the prior, for a number of parents.
+pub(super) fn usual(parents: usize) -> Hyper {
+    let count = if parents == 0 { 1 } else { LENGTHS + parents };
+    (0..count).map(|place| prior_of(place).0).collect()
+}
+
+/// Squared distances between rows for every parent, below the diagonal row by row; they serve all hyperparameters.
+struct Distances(Vec<Vec<f64>>);
+
+impl Regression<'_> {
+    fn distances(&self) -> Distances {
+        let of = |x: &&[f64]| -> Vec<f64> {
+            (0..x.len()).flat_map(|i| (0..i).map(move |j| (x[i] - x[j]).powi(2))).collect()
+        };
+        Distances(self.parents.iter().map(of).collect())
+    }
+
+    /// Score and its gradient at some hyperparameters; none if C is not positive definite.
+    #[cfg(test)]
+    pub fn log_posterior(&self, hyper: &[f64]) -> Option<(f64, Vec<f64>)> {
+        self.evaluate(hyper, &self.distances())
+    }
+
+    fn evaluate(&self, hyper: &[f64], distances: &Distances) -> Option<(f64, Vec<f64>)> {
+        let (y, n, count) = (self.values, self.values.len(), self.parents.len());
+        let variance = |place: usize| (2.0 * hyper[place]).exp();
+        let below = n * n.saturating_sub(1) / 2;
+        // √5 r, then κ and κ' = (5/3)(1 + √5 r) e^(-√5 r), of which dκ/d ln ℓ_k = κ' (x_k - x'_k)²/ℓ_k².
+        let mut kappa = vec![0.0; if count > 0 { below } else { 0 }];
+        let mut slope = kappa.clone();
+        if count > 0 {
+            for (distances, length) in distances.0.iter().zip(&hyper[LENGTHS..]) {
+                let scale = 5.0 * (-2.0 * length).exp();
+                kappa.iter_mut().zip(distances).for_each(|(sum, square)| *sum += scale * square);
+            }
+            let mut decay: Vec<f64> = Vec::with_capacity(below);
+            for sum in &mut kappa {
+                *sum = sum.sqrt();
+                decay.push(-*sum);
+            }
+            exp_in_place(&mut decay);
+            for ((root, slope), decay) in kappa.iter_mut().zip(&mut slope).zip(&decay) {
+                *slope = 5.0 / 3.0 * (1.0 + *root) * decay;
+                *root = (1.0 + *root + *root * *root / 3.0) * decay;
+            }
+        }
+        let (noise, linear, smooth) = match count {
+            0 => (variance(SIGMA), 0.0, 0.0),
+            _ => (variance(SIGMA), variance(LINEAR), variance(SMOOTH)),
+        };
+        let mut matrix = Mat::<f64>::zeros(n, n);
+        let dot = |i: usize, j: usize| self.parents.iter().map(|x| x[i] * x[j]).sum::<f64>();
+        let mut place = 0;
+        for i in 0..n {
+            for j in 0..i {
+                matrix[(i, j)] =
+                    if count == 0 { 1.0 } else { 1.0 + linear * dot(i, j) + smooth * kappa[place] };
+                place += 1;
+            }
+            matrix[(i, i)] = 1.0 + linear * dot(i, i) + smooth + noise;
+        }
+        let cholesky = Cholesky::of(matrix.as_ref())?;
+        let mut solved = y.to_vec();
+        cholesky.solve_in_place(&mut solved);
+        let fit: f64 = y.iter().zip(&solved).map(|(a, b)| a * b).sum();
+        let mut score = -0.5 * (fit + cholesky.log_determinant() + n as f64 * std::f64::consts::TAU.ln());
+        // d log p = ½ Σ_ij (α α' - C⁻¹)_ij dC_ij, and off the diagonal everything is there twice.
+        let inverse = cholesky.inverse();
+        let mut gradient = vec![0.0; hyper.len()];
+        let mut place = 0;
+        for i in 0..n {
+            let row = inverse.col(i);
+            if count > 0 {
+                for j in 0..i {
+                    let weight = 2.0 * (solved[i] * solved[j] - row[j]);
+                    gradient[LINEAR] += weight * linear * dot(i, j);
+                    gradient[SMOOTH] += weight * smooth * kappa[place];
+                    slope[place] *= 0.5 * weight * smooth;
+                    place += 1;
+                }
+            }
+            let weight = solved[i] * solved[i] - row[i];
+            gradient[SIGMA] += weight * noise;
+            if count > 0 {
+                gradient[LINEAR] += weight * linear * dot(i, i);
+                gradient[SMOOTH] += weight * smooth;
+            }
+        }
+        for (k, distances) in distances.0.iter().enumerate() {
+            let sum: f64 = slope.iter().zip(distances).map(|(slope, square)| slope * square).sum();
+            gradient[LENGTHS + k] = sum * (-2.0 * hyper[LENGTHS + k]).exp();
+        }
+        score += log_prior(hyper, Some(&mut gradient));
+        (score.is_finite() && gradient.iter().all(|slope| slope.is_finite())).then_some((score, gradient))
+    }
+
+    /// The hyperparameters with the highest score near the start, and the score: quasi-Newton (BFGS).
+    pub fn fitted(&self, start: &[f64]) -> Option<(Hyper, f64)> {
+        let distances = self.distances();
+        let size = start.len();
+        let mut at = start.to_vec();
+        let (mut value, mut gradient) = self.evaluate(&at, &distances)?;
+        // The noise is known to 1/√(2n), other hyperparameters to a third or so.
+        let first = |place: usize| if place == SIGMA { 0.5 / self.values.len() as f64 } else { 0.1 };
+        let mut inverse: Vec<Vec<f64>> =
+            (0..size).map(|a| (0..size).map(|b| if a == b { first(a) } else { 0.0 }).collect()).collect();
+        for _ in 0..MOST_STEPS {
+            let mut step: Vec<f64> =
+                inverse.iter().map(|row| row.iter().zip(&gradient).map(|(h, g)| h * g).sum()).collect();
+            // What a parabola promises; the curvature is only roughly known.
+            let promised = 0.5 * step.iter().zip(&gradient).map(|(s, g)| s * g).sum::<f64>();
+            if promised < 0.2 * LEAST_GAIN {
+                break;
+            }
+            let longest = step.iter().fold(0.0f64, |most, s| most.max(s.abs()));
+            if longest > 1.0 {
+                step.iter_mut().for_each(|s| *s /= longest);
+            }
+            let mut share = 1.0;
+            let found = loop {
+                let next: Vec<f64> =
+                    at.iter().zip(&step).map(|(x, s)| (x + share * s).clamp(-RANGE, RANGE)).collect();
+                let moved: Vec<f64> = next.iter().zip(&at).map(|(a, b)| a - b).collect();
+                let expected: f64 = moved.iter().zip(&gradient).map(|(m, g)| m * g).sum();
+                if let Some((score, slopes)) =
+                    self.evaluate(&next, &distances).filter(|(score, _)| *score >= value + 1e-4 * expected)
+                {
+                    break Some((next, moved, score, slopes));
+                }
+                share *= 0.3;
+                if share * longest.min(1.0) < 1e-4 {
+                    break None;
+                }
+            };
+            let Some((next, moved, score, slopes)) = found else { break };
+            let gain = score - value;
+            let turned: Vec<f64> = gradient.iter().zip(&slopes).map(|(old, new)| old - new).collect();
+            update(&mut inverse, &moved, &turned);
+            (at, value, gradient) = (next, score, slopes);
+            if gain < LEAST_GAIN {
+                break;
+            }
+        }
+        Some((at, value))
+    }
+}
+
+/// The BFGS update of the inverse of the negative Hessian.
+fn update(inverse: &mut [Vec<f64>], moved: &[f64], turned: &[f64]) {
+    let curvature: f64 = moved.iter().zip(turned).map(|(s, y)| s * y).sum();
+    let size =
+        moved.iter().map(|s| s * s).sum::<f64>().sqrt() * turned.iter().map(|y| y * y).sum::<f64>().sqrt();
+    if curvature <= 1e-8 * size {
+        return;
+    }
+    let along: Vec<f64> =
+        inverse.iter().map(|row| row.iter().zip(turned).map(|(h, y)| h * y).sum()).collect();
+    let square: f64 = along.iter().zip(turned).map(|(a, y)| a * y).sum();
+    for (a, row) in inverse.iter_mut().enumerate() {
+        for (b, entry) in row.iter_mut().enumerate() {
+            *entry += (1.0 + square / curvature) * moved[a] * moved[b] / curvature
+                - (along[a] * moved[b] + moved[a] * along[b]) / curvature;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::num::random::{Purpose, Seed};
+
+    fn columns(count: usize, rows: usize, seed: u64) -> Vec<Vec<f64>> {
+        let mut draws = Seed::new(seed).stream(Purpose::Mcmc).draws();
+        (0..count).map(|_| (0..rows).map(|_| draws.normal()).collect()).collect()
+    }
+
+    fn regression<'a>(columns: &'a [Vec<f64>]) -> Regression<'a> {
+        Regression { values: &columns[0], parents: columns[1..].iter().map(|column| &column[..]).collect() }
+    }
+
+    /// The multivariate normal density from its definition: LDLᵀ elimination by hand on C written out.
+    fn dense(columns: &[Vec<f64>], hyper: &[f64]) -> f64 {
+        let n = columns[0].len();
+        let entry = |i: usize, j: usize| {
+            let mut c = 1.0 + if i == j { (2.0 * hyper[0]).exp() } else { 0.0 };
+            if columns.len() > 1 {
+                let r: f64 = columns[1..]
+                    .iter()
+                    .zip(&hyper[3..])
+                    .map(|(x, l)| ((x[i] - x[j]) / l.exp()).powi(2))
+                    .sum::<f64>()
+                    .sqrt();
+                let s = 5f64.sqrt() * r;
+                c += hyper[1].exp().powi(2) * columns[1..].iter().map(|x| x[i] * x[j]).sum::<f64>();
+                c += hyper[2].exp().powi(2) * (1.0 + s + s * s / 3.0) * (-s).exp();
+            }
+            c
+        };
+        let mut c: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect();
+        let mut y = columns[0].clone();
+        let mut density = 0.0;
+        for k in 0..n {
+            density -= 0.5 * (std::f64::consts::TAU * c[k][k]).ln() + 0.5 * y[k] * y[k] / c[k][k];
+            for i in k + 1..n {
+                let factor = c[i][k] / c[k][k];
+                y[i] -= factor * y[k];
+                for j in k..n {
+                    c[i][j] -= factor * c[k][j];
+                }
+            }
+        }
+        density
+    }
+
+    #[test]
+    fn the_marginal_likelihood_is_the_dense_normal_density() {
+        for parents in 0..4 {
+            let columns = columns(1 + parents, 30, parents as u64);
+            for shift in [-0.7, 0.0, 0.9] {
+                let hyper: Vec<f64> = usual(parents).iter().map(|h| h + shift).collect();
+                let (score, _) = regression(&columns).log_posterior(&hyper).unwrap();
+                let want = dense(&columns, &hyper) + log_prior(&hyper, None);
+                assert!((score - want).abs() < 1e-9 * want.abs(), "{score} {want}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_gradient_is_a_finite_difference() {
+        for parents in 0..4 {
+            let columns = columns(1 + parents, 25, 10 + parents as u64);
+            let regression = regression(&columns);
+            let hyper: Vec<f64> =
+                usual(parents).iter().enumerate().map(|(k, h)| h + 0.1 * k as f64).collect();
+            let (_, gradient) = regression.log_posterior(&hyper).unwrap();
+            for place in 0..hyper.len() {
+                let at = |step: f64| {
+                    let mut other = hyper.clone();
+                    other[place] += step;
+                    regression.log_posterior(&other).unwrap().0
+                };
+                let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+                assert!((gradient[place] - difference).abs() < 1e-5 * (1.0 + difference.abs()));
+            }
+        }
+    }
+
+    /// No point around the one found is better by more than the search may leave.
+    #[test]
+    fn the_search_finds_a_maximum() {
+        for seed in 0..6 {
+            let mut columns = columns(3, 60, 20 + seed);
+            for row in 0..60 {
+                let (a, b, noise) = (columns[1][row], columns[2][row], columns[0][row]);
+                columns[0][row] = (1.5 * a).sin() + 0.3 * b + 0.2 * noise;
+            }
+            let regression = regression(&columns);
+            let (hyper, score) = regression.fitted(&usual(2)).unwrap();
+            let around = (0..hyper.len()).flat_map(|place| [(place, 0.05), (place, -0.05)]);
+            for (place, step) in around {
+                let mut other = hyper.clone();
+                other[place] += step;
+                let there = regression.log_posterior(&other).unwrap().0;
+                assert!(there < score + 0.05, "{place} {step}: {there} {score}");
+            }
+            assert!((hyper[SIGMA].exp() - 0.2).abs() < 0.08, "noise {}", hyper[SIGMA].exp());
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! A posterior by Markov chains over DAGs, with linear (BGe) or Gaussian-process scores of sets of parents.
+//!
+//! Scores are computed once for every node and set of parents. Chains move between partitions of the nodes into layers,
+//! of which every DAG has exactly one: unlike chains over orders they need no correction. Graphs of all chains after
+//! burn-in are the posterior; each drawn graph gets parameters from their posterior given the graph. Variables are
+//! worked on in the order of their names, so the order of the columns shows nowhere.
+
+mod candidates;
+mod chain;
+mod diagnostics;
+mod features;
+mod gp;
+mod moves;
+mod partition;
+mod prior;
+mod problem;
+mod result;
+mod settings;
+mod state;
+mod table;
+
+#[cfg(test)]
+mod calibration;
+#[cfg(test)]
+mod exactness;
+
+use candidates::{Candidates, Limits, Scores};
+use chain::Chain;
+use problem::Problem;
+use table::{Mask, ParentSets, bit, mask_of, nodes_of};
+
+use crate::data::Dataset;
+use crate::graph::Node;
+use crate::num::parallel::{ordered_map, ordered_map_indices};
+use crate::num::random::{Purpose, Seed};
+use crate::posterior::Knowledge;
+use crate::scm::{ByName, Ensemble};
+
+pub use diagnostics::{Convergence, Diagnostics};
+pub use prior::EdgePrior;
+pub use settings::{Family, Mcmc, McmcError};
+pub use state::State;
+
+/// A posterior and how it was reached.
+#[derive(Clone, Debug)]
+pub struct McmcFit {
+    /// The models drawn, all of the same weight.
+    pub ensemble: Ensemble,
+    /// `[i][j]` = probability of the edge `i -> j` over all graphs after burn-in, not only those drawn.
+    pub edge_probabilities: Vec<Vec<f64>>,
+    /// Do the chains agree?
+    pub diagnostics: Diagnostics,
+    /// Where it ended: its scores serve the next round.
+    pub state: State,
+}
+
+/// Sweeps before candidates are looked at again, and how often that is done at most.
+const PILOT: usize = 50;
+const MOST_REVISIONS: usize = 2;
+/// A parent that is no candidate becomes one if so large a share of the graphs of the pilot have it.
+const READMITTED: f64 = 0.02;
+/// Nodes that are scored, and sweeps that are made, before the caller is asked whether to go on.
+const NODES_AT_ONCE: usize = 8;
+const SWEEPS_AT_ONCE: usize = 50;
+
+/// Says whether to go on.
+type Watch<'a> = &'a mut dyn FnMut(&State) -> bool;
+
+impl Mcmc {
+    /// The posterior of the data. `watch` sees the state now and then and says whether to go on; where it does not, the
+    /// error holds the state, which [`Mcmc::resume`] takes up.
+    pub fn fit(
+        &self,
+        data: &Dataset,
+        knowledge: &Knowledge,
+        seed: Seed,
+        watch: Watch,
+    ) -> Result<McmcFit, McmcError> {
+        self.check(data)?;
+        let by_name = ByName::new(data.names());
+        let sorted = data.reordered(&by_name.names).expect("the same names in another order");
+        run(State::start(self, &sorted, seed), data, knowledge, &by_name, &sorted, watch)
+    }
+
+    /// Goes on with an interrupted fit of the same data: the result is that of a fit that was never interrupted.
+    pub fn resume(
+        state: State,
+        data: &Dataset,
+        knowledge: &Knowledge,
+        watch: Watch,
+    ) -> Result<McmcFit, McmcError> {
+        state.settings.check(data)?;
+        let by_name = ByName::new(data.names());
+        if state.names[..] != by_name.names[..] {
+            return Err(McmcError::OtherState { what: "other variables" });
+        }
+        let sorted = data.reordered(&by_name.names).expect("the same names in another order");
+        let other = |(node, known): (Node, &state::OfNode)| {
+            !known.scores.is_empty() && known.mark != Problem::new(&state.settings, &sorted, node).mark
+        };
+        if state.nodes.iter().enumerate().any(other) {
+            return Err(McmcError::OtherState { what: "other data" });
+        }
+        run(state, data, knowledge, &by_name, &sorted, watch)
+    }
+
+    /// The posterior of the data, with the scores of an earlier fit for nodes about which there are no new rows. The
+    /// result is the same as without them.
+    pub fn fit_from(
+        &self,
+        earlier: State,
+        data: &Dataset,
+        knowledge: &Knowledge,
+        seed: Seed,
+        watch: Watch,
+    ) -> Result<McmcFit, McmcError> {
+        self.check(data)?;
+        let by_name = ByName::new(data.names());
+        let sorted = data.reordered(&by_name.names).expect("the same names in another order");
+        let state = earlier.scores_for(self, &sorted, seed)?;
+        run(state, data, knowledge, &by_name, &sorted, watch)
+    }
+}
+
+fn run(
+    mut state: State,
+    data: &Dataset,
+    knowledge: &Knowledge,
+    by_name: &ByName,
+    sorted: &Dataset,
+    watch: Watch,
+) -> Result<McmcFit, McmcError> {
+    let settings = state.settings.clone();
+    let knowledge = knowledge.relabelled(&by_name.to);
+    let nodes = sorted.variables();
+    let limits: Vec<Limits> = (0..nodes).map(|node| limits(&settings, &knowledge, node)).collect();
+    let mut problems = ordered_map_indices(nodes, |node| Problem::new(&settings, sorted, node));
+    for (known, problem) in state.nodes.iter_mut().zip(&problems) {
+        if known.mark != problem.mark {
+            *known = state::OfNode { mark: problem.mark, ..state::OfNode::default() };
+        }
+    }
+    let stream = state.seed.stream(Purpose::Mcmc);
+    let (mut prepared, mut tables) = (vec![false; nodes], Vec::new());
+    loop {
+        score(&mut state, &mut problems, &mut prepared, &limits, watch)?;
+        tables.clear();
+        for node in 0..nodes {
+            let prior = settings.prior.of_node(node, sorted.names());
+            let known = state.nodes[node].known();
+            let candidates = state.nodes[node].screened().expect("all nodes are screened");
+            let sets = candidates::sets(&candidates, &limits[node]);
+            let weighted: Vec<(Mask, f64)> =
+                sets.iter().map(|set| (*set, known[set] + prior.of(*set))).collect();
+            if weighted.iter().any(|(_, score)| !score.is_finite()) {
+                return Err(McmcError::NotFinite { name: sorted.names()[node].clone() });
+            }
+            tables.push(ParentSets::new(weighted, nodes));
+        }
+        if state.chains.is_empty() {
+            let start = |k: usize| Chain::start(&tables, knowledge.required(), stream.at(k as u64));
+            state.chains = ordered_map_indices(settings.chains, start);
+        }
+        if state.revisions >= MOST_REVISIONS {
+            break;
+        }
+        // Burn-in starts with a pilot, which tells whether parents were left out that should not have been.
+        let until = (PILOT * (state.revisions + 1)).min(settings.most_sweeps);
+        advance(&mut state, until, &tables, watch)?;
+        state.revisions += 1;
+        if !readmit(&mut state, &limits) {
+            state.revisions = MOST_REVISIONS;
+        }
+    }
+    // Compared after the least number of sweeps, then after twice as many, and so on.
+    let enough_graphs = 2 * settings.draws.div_ceil(settings.chains);
+    let mut until = settings.least_sweeps.max(enough_graphs.min(settings.most_sweeps));
+    let further = |until: usize| (2 * until).min(settings.most_sweeps);
+    // Where an interrupted fit has already been, it was not enough.
+    while until < state.sweeps() {
+        until = further(until);
+    }
+    let diagnostics = loop {
+        advance(&mut state, until, &tables, watch)?;
+        let mut second_halves = state.chains.clone();
+        second_halves.iter_mut().for_each(|chain| chain.keep_last(until.div_ceil(2)));
+        let diagnostics = Diagnostics::of(&second_halves, state.readmitted);
+        if diagnostics.enough() || until >= settings.most_sweeps {
+            break diagnostics;
+        }
+        until = further(until);
+    };
+    Ok(result::fit(state, diagnostics, &mut problems, &mut prepared, data, by_name))
+}
+
+fn limits(settings: &Mcmc, knowledge: &Knowledge, node: Node) -> Limits {
+    let nodes = knowledge.forbidden().len();
+    Limits {
+        forbidden: mask_of(&knowledge.forbidden()[node]) | bit(node),
+        required: mask_of(knowledge.required().parents(node)),
+        nodes,
+        most_parents: settings.most_parents().max(knowledge.required().parents(node).len()),
+        candidates: settings.candidates,
+    }
+}
+
+/// Screens the nodes that are not screened yet, and computes the scores that are missing.
+fn score(
+    state: &mut State,
+    problems: &mut [Problem],
+    prepared: &mut [bool],
+    limits: &[Limits],
+    watch: Watch,
+) -> Result<(), McmcError> {
+    let open: Vec<Node> = (0..problems.len()).filter(|&node| !state.nodes[node].filled).collect();
+    for batch in open.chunks(NODES_AT_ONCE) {
+        prepare(problems, prepared, batch);
+        let (nodes, problems) = (&state.nodes, &*problems);
+        let done: Vec<(Candidates, Scores)> = ordered_map(batch, |&node| {
+            let mut scores = nodes[node].known();
+            let candidates = nodes[node]
+                .screened()
+                .unwrap_or_else(|| candidates::screen(&problems[node], &limits[node], &mut scores));
+            let sets = candidates::sets(&candidates, &limits[node]);
+            candidates::fill(&problems[node], &sets, &mut scores);
+            (candidates, scores)
+        });
+        for (&node, (candidates, scores)) in batch.iter().zip(done) {
+            let known = &mut state.nodes[node];
+            known.greedy = candidates.greedy;
+            known.candidates = Some(nodes_of(candidates.all).collect());
+            known.scores = scores.into_iter().map(|(set, score)| (set.into(), score)).collect();
+            known.filled = true;
+        }
+        ask(state, watch)?;
+    }
+    Ok(())
+}
+
+/// Makes the problems of some nodes ready, those that are not.
+fn prepare(problems: &mut [Problem], prepared: &mut [bool], nodes: &[Node]) {
+    let open: Vec<Node> = nodes.iter().copied().filter(|&node| !prepared[node]).collect();
+    let starts = ordered_map(&open, |&node| problems[node].starts());
+    for (&node, starts) in open.iter().zip(starts) {
+        problems[node].start_from(starts);
+        prepared[node] = true;
+    }
+}
+
+/// Makes parents that the chains use candidates; true if there are any.
+fn readmit(state: &mut State, limits: &[Limits]) -> bool {
+    let mut any = false;
+    for node in 0..state.nodes.len() {
+        let candidates = state.nodes[node].screened().expect("all nodes are screened").all;
+        let graphs = state.chains.iter().flat_map(|chain| &chain.path[chain.path.len() / 2..]);
+        let mut counts = vec![0usize; state.nodes.len()];
+        let mut total = 0;
+        for graph in graphs {
+            total += 1;
+            let outsiders = Mask::from(graph[node]) & !candidates & !limits[node].required;
+            nodes_of(outsiders).for_each(|parent| counts[parent] += 1);
+        }
+        let used: Vec<Node> =
+            (0..counts.len()).filter(|&parent| counts[parent] as f64 > READMITTED * total as f64).collect();
+        if !used.is_empty() {
+            any = true;
+            state.readmitted += used.len();
+            let known = &mut state.nodes[node];
+            known.candidates.as_mut().expect("screened").extend(used);
+            known.filled = false;
+        }
+    }
+    any
+}
+
+/// Brings all chains to so many sweeps.
+fn advance(state: &mut State, until: usize, tables: &[ParentSets], watch: Watch) -> Result<(), McmcError> {
+    let stream = state.seed.stream(Purpose::Mcmc);
+    while state.sweeps() < until {
+        let count = (until - state.sweeps()).min(SWEEPS_AT_ONCE);
+        let chains: Vec<(usize, &Chain)> = state.chains.iter().enumerate().collect();
+        state.chains = ordered_map(&chains, |(k, chain)| {
+            let mut chain = (*chain).clone();
+            chain.advance(count, tables, stream.at(*k as u64));
+            chain
+        });
+        ask(state, watch)?;
+    }
+    Ok(())
+}
+
+fn ask(state: &State, watch: Watch) -> Result<(), McmcError> {
+    if watch(state) { Ok(()) } else { Err(McmcError::Interrupted(Box::new(state.clone()))) }
+}

@@ -1,0 +1,112 @@
+//! Moves between DAGs: the state of one pair of nodes, and the reversal of an edge with new parents for both ends.
+//!
+//! The first makes sure that every DAG can be reached, whatever is forbidden and required. The second (Grzegorczyk &
+//! Husmeier, 2008) turns an edge around in one step, where going through its absence would cost too much.
+
+use super::table::{Mask, ParentSets, bit, nodes_of};
+use crate::graph::Node;
+use crate::num::random::Draws;
+
+/// Is there a directed path `from` ⇝ `to`?
+pub(super) fn reaches(parents: &[Mask], from: Node, to: Node) -> bool {
+    let (mut seen, mut open) = (0, bit(to));
+    while open != 0 {
+        let node = open.trailing_zeros() as usize;
+        open &= open - 1;
+        seen |= bit(node);
+        if node == from {
+            return true;
+        }
+        open |= parents[node] & !seen;
+    }
+    false
+}
+
+/// The node and all its descendants.
+pub(super) fn family_below(parents: &[Mask], node: Node) -> Mask {
+    let mut below = bit(node);
+    loop {
+        let more = (0..parents.len())
+            .filter(|&child| parents[child] & below != 0)
+            .fold(below, |set, child| set | bit(child));
+        if more == below {
+            return below;
+        }
+        below = more;
+    }
+}
+
+/// Draws the state of a random pair given all others: no edge, one direction, or the other.
+pub(super) fn redraw_pair(parents: &mut [Mask], tables: &[ParentSets], draws: &mut Draws) {
+    let nodes = parents.len();
+    if nodes < 2 {
+        return;
+    }
+    let a = draws.below(nodes);
+    let b = (a + 1 + draws.below(nodes - 1)) % nodes;
+    let (without_a, without_b) = (parents[a] & !bit(b), parents[b] & !bit(a));
+    let score = |of_a: Mask, of_b: Mask| match (tables[a].score(of_a), tables[b].score(of_b)) {
+        (Some(x), Some(y)) => x + y,
+        _ => f64::NEG_INFINITY,
+    };
+    (parents[a], parents[b]) = (without_a, without_b);
+    let into_b =
+        if reaches(parents, b, a) { f64::NEG_INFINITY } else { score(without_a, without_b | bit(a)) };
+    let into_a =
+        if reaches(parents, a, b) { f64::NEG_INFINITY } else { score(without_a | bit(b), without_b) };
+    let options = [
+        (score(without_a, without_b), without_a, without_b),
+        (into_b, without_a, without_b | bit(a)),
+        (into_a, without_a | bit(b), without_b),
+    ];
+    let largest = options.iter().map(|option| option.0).fold(f64::NEG_INFINITY, f64::max);
+    let weights = options.map(|option| (option.0 - largest).exp());
+    let mut target = draws.uniform() * weights.iter().sum::<f64>();
+    for (weight, (_, of_a, of_b)) in weights.into_iter().zip(options) {
+        if weight > 0.0 {
+            (parents[a], parents[b]) = (of_a, of_b);
+            target -= weight;
+            if target <= 0.0 {
+                break;
+            }
+        }
+    }
+}
+
+/// Proposes to turn a random edge around, with new parents for both its ends; true if it is taken.
+pub(super) fn reverse_edge(parents: &mut [Mask], tables: &[ParentSets], draws: &mut Draws) -> bool {
+    let nodes = parents.len();
+    let count = |parents: &[Mask]| parents.iter().map(|set| set.count_ones() as usize).sum::<usize>();
+    let edges = count(parents);
+    if edges == 0 {
+        return false;
+    }
+    let all: Mask = (0..nodes).fold(0, |set, node| set | bit(node));
+    let chosen = draws.below(edges);
+    let mut pairs = (0..nodes).flat_map(|to| nodes_of(parents[to]).map(move |from| (from, to)));
+    let (i, j) = pairs.nth(chosen).expect("one of the edges");
+    let (old_i, old_j) = (parents[i], parents[j]);
+    // Without the parents of both ends; then i gets parents with j among them, and j any.
+    (parents[i], parents[j]) = (0, 0);
+    let (free_i, free_j) = (all & !family_below(parents, i), all & !family_below(parents, j));
+    let mut outcome = None;
+    if let Some(new_i) = tables[i].draw(free_i | bit(j), bit(j), draws) {
+        parents[i] = new_i;
+        let after = all & !family_below(parents, j);
+        if let Some(new_j) = tables[j].draw(after, 0, draws) {
+            // The way back: j gets parents with i among them, then i any.
+            parents[i] = 0;
+            parents[j] = old_j;
+            let back = all & !family_below(parents, i);
+            let ratio = tables[i].log_sum(free_i | bit(j), bit(j))
+                - tables[j].log_sum(free_j | bit(i), bit(i))
+                + tables[j].log_sum(after, 0)
+                - tables[i].log_sum(back, 0);
+            (parents[i], parents[j]) = (new_i, new_j);
+            let ratio = ratio + (edges as f64 / count(parents) as f64).ln();
+            outcome = (draws.uniform().ln() < ratio).then_some((new_i, new_j));
+        }
+    }
+    (parents[i], parents[j]) = outcome.unwrap_or((old_i, old_j));
+    outcome.is_some()
+}

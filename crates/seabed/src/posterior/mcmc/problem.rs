@@ -1,0 +1,243 @@
+//! What the data say about one node: its rows, in units of their own, and the score of a set of parents.
+//!
+//! A node sees only rows in which it was not a target, and the units of all variables are those of these rows. So new
+//! rows in which it was a target change none of its scores, and the scores of an earlier round can be kept.
+
+use super::features::{Spectrum, Weights};
+use super::gp::{Hyper, LENGTHS, LINEAR, Regression, SIGMA, SMOOTH, usual};
+use super::settings::{Family, Mcmc};
+use super::table::{Mask, bit, nodes_of, set_of};
+use crate::data::Dataset;
+use crate::graph::Node;
+use crate::num::random::Draws;
+use crate::posterior::bge::{self, Bge};
+use crate::scm::Mechanism;
+
+/// One node's rows and scores.
+pub(super) struct Problem {
+    node: Node,
+    nodes: usize,
+    /// Mean and standard deviation of every variable, in the data's units.
+    units: Vec<(f64, f64)>,
+    /// Changes with anything that the scores depend on.
+    pub mark: u64,
+    terms: Terms,
+}
+
+enum Terms {
+    Linear(Box<Bge>),
+    Gp {
+        /// `[variable][row]`, standardised.
+        columns: Vec<Vec<f64>>,
+        /// For sets of 0, 1, 2, … parents.
+        spectra: Vec<Spectrum>,
+        /// The hyperparameters of every single parent, from which larger sets start.
+        singles: Vec<Option<Hyper>>,
+    },
+}
+
+/// Rows up to which the marginal likelihood is that of the process itself; beyond, hyperparameters come from so many
+/// rows evenly spread, and the likelihood from all rows in weight space.
+pub(super) const EXACT_ROWS: usize = 300;
+
+/// A constant variable has this share of its own size as its standard deviation.
+const LEAST_SD: f64 = 1e-6;
+
+impl Problem {
+    pub fn new(settings: &Mcmc, data: &Dataset, node: Node) -> Self {
+        let nodes = data.variables();
+        let rows: Vec<usize> = (0..data.rows()).filter(|&row| !data.targets(row).contains(node)).collect();
+        let unit = |k: Node| {
+            if !settings.standardise {
+                return (0.0, 1.0);
+            }
+            // Values that an experimenter set say nothing about a variable's own spread.
+            let free: Vec<f64> = rows
+                .iter()
+                .filter(|&&row| !data.targets(row).contains(k))
+                .map(|&row| data.column(k)[row])
+                .collect();
+            let all = || rows.iter().map(|&row| data.column(k)[row]).collect();
+            mean_and_sd(&if free.len() < 3 { all() } else { free })
+        };
+        let units: Vec<(f64, f64)> = (0..nodes).map(unit).collect();
+        let columns: Vec<Vec<f64>> = units
+            .iter()
+            .enumerate()
+            .map(|(k, (mean, sd))| rows.iter().map(|&row| (data.column(k)[row] - mean) / sd).collect())
+            .collect();
+        let mark = mark(settings, &columns, &units, node);
+        let terms = match settings.family {
+            Family::Linear => {
+                let all: Vec<usize> = (0..rows.len()).collect();
+                let freedom = nodes as f64 + bge::EXTRA_FREEDOM;
+                let rows_of = vec![all; nodes];
+                Terms::Linear(Box::new(Bge::new(
+                    &columns,
+                    &rows_of,
+                    &vec![0.0; nodes],
+                    bge::MEAN_WEIGHT,
+                    freedom,
+                )))
+            }
+            Family::GaussianProcess => {
+                // Required parents may be more than the user's limit.
+                let spectra = (0..=nodes.min(MOST_PARENTS)).map(Spectrum::new).collect();
+                Terms::Gp { columns, spectra, singles: vec![None; nodes] }
+            }
+        };
+        Self { node, nodes, units, mark, terms }
+    }
+
+    /// The hyperparameters of every single parent, which larger sets start from; nothing for linear models.
+    pub fn starts(&self) -> Vec<Option<Hyper>> {
+        let Terms::Gp { columns, .. } = &self.terms else { return Vec::new() };
+        let single = |k: Node| {
+            let thinned = thinned(columns, self.node, bit(k));
+            let fits = starts().map(|start| thinned.as_ref().fitted(&start));
+            fits.into_iter().flatten().reduce(|a, b| if b.1 > a.1 { b } else { a }).map(|best| best.0)
+        };
+        (0..self.nodes).map(|k| if k == self.node { None } else { single(k) }).collect()
+    }
+
+    /// Makes ready for [`Problem::score`] with what [`Problem::starts`] found.
+    pub fn start_from(&mut self, starts: Vec<Option<Hyper>>) {
+        if let Terms::Gp { singles, .. } = &mut self.terms {
+            *singles = starts;
+        }
+    }
+
+    /// log p(values of the node | values of the parents), parameters integrated out. A function of data and set alone.
+    pub fn score(&self, parents: Mask) -> f64 {
+        match &self.terms {
+            Terms::Linear(bge) => bge.score(self.node, &set_of(parents, self.nodes)),
+            Terms::Gp { columns, .. } if columns[0].len() <= EXACT_ROWS => {
+                self.hyper(parents).map_or(f64::NAN, |(_, score)| score)
+            }
+            Terms::Gp { .. } => self.weights(parents).map_or(f64::NAN, |weights| weights.score()),
+        }
+    }
+
+    /// Parameters given the parents, to draw from.
+    pub fn parameters(&self, parents: Mask) -> Parameters<'_> {
+        match &self.terms {
+            Terms::Linear(bge) => Parameters::Linear { bge, node: self.node, parents, nodes: self.nodes },
+            Terms::Gp { .. } => {
+                Parameters::Gp(Box::new(self.weights(parents).expect("a set that has a score")))
+            }
+        }
+    }
+
+    /// The mechanism and its noise in the data's units.
+    pub fn in_data_units(&self, parents: Mask, (mechanism, sd): (Mechanism, f64)) -> (Mechanism, f64) {
+        // Inside, x' = (x - mean)/sd, so x = (x' - (-mean/sd)) / (1/sd).
+        let unit = |node: Node| (-self.units[node].0 / self.units[node].1, 1.0 / self.units[node].1);
+        let units: Vec<(f64, f64)> = nodes_of(parents).map(unit).collect();
+        (mechanism.rescaled(unit(self.node), &units), sd * self.units[self.node].1)
+    }
+
+    fn weights(&self, parents: Mask) -> Option<Weights> {
+        let Terms::Gp { columns, spectra, .. } = &self.terms else { return None };
+        let (hyper, _) = self.hyper(parents)?;
+        let all = regression(columns, self.node, parents);
+        let spectrum = &spectra[parents.count_ones() as usize];
+        Weights::new(&all, &hyper, spectrum, columns[0].len() > EXACT_ROWS)
+    }
+
+    fn hyper(&self, parents: Mask) -> Option<(Hyper, f64)> {
+        let Terms::Gp { columns, singles, .. } = &self.terms else { return None };
+        let thinned = thinned(columns, self.node, parents);
+        let regression = thinned.as_ref();
+        let known: Vec<&Hyper> = nodes_of(parents).filter_map(|k| singles[k].as_ref()).collect();
+        let count = parents.count_ones() as usize;
+        let mut start = usual(count);
+        if known.len() == count && count > 0 {
+            // The noise is that of the best parent alone, and so is the rest but for the lengths.
+            let best = known
+                .iter()
+                .fold(known[0], |best, hyper| if hyper[SIGMA] < best[SIGMA] { hyper } else { best });
+            start[..LENGTHS].copy_from_slice(&best[..LENGTHS]);
+            for (k, hyper) in known.iter().enumerate() {
+                start[LENGTHS + k] = hyper[LENGTHS];
+            }
+            start[LINEAR] = start[LINEAR].max(-3.0);
+            start[SMOOTH] = start[SMOOTH].max(-3.0);
+        }
+        regression.fitted(&start)
+    }
+}
+
+/// Sets can never be larger, so no more spectra are made.
+const MOST_PARENTS: usize = 16;
+
+/// A smooth beginning, and one that is all but linear.
+fn starts() -> [Hyper; 2] {
+    let smooth = usual(1);
+    let mut straight = usual(1);
+    straight[SMOOTH] = -2.5;
+    straight[LINEAR] = -0.3;
+    straight[LENGTHS] = 1.5;
+    [smooth, straight]
+}
+
+/// Columns of some rows.
+struct Thinned {
+    values: Vec<f64>,
+    parents: Vec<Vec<f64>>,
+}
+
+impl Thinned {
+    fn as_ref(&self) -> Regression<'_> {
+        Regression { values: &self.values, parents: self.parents.iter().map(|column| &column[..]).collect() }
+    }
+}
+
+/// At most [`EXACT_ROWS`] rows, evenly spread.
+fn thinned(columns: &[Vec<f64>], node: Node, parents: Mask) -> Thinned {
+    let rows = columns[0].len();
+    let kept = rows.min(EXACT_ROWS);
+    let of = |k: Node| (0..kept).map(|place| columns[k][place * rows / kept]).collect();
+    Thinned { values: of(node), parents: nodes_of(parents).map(of).collect() }
+}
+
+fn regression(columns: &[Vec<f64>], node: Node, parents: Mask) -> Regression<'_> {
+    Regression { values: &columns[node], parents: nodes_of(parents).map(|k| &columns[k][..]).collect() }
+}
+
+/// The posterior of a node's parameters given its parents.
+pub(super) enum Parameters<'a> {
+    Linear { bge: &'a Bge, node: Node, parents: Mask, nodes: usize },
+    Gp(Box<Weights>),
+}
+
+impl Parameters<'_> {
+    /// A mechanism and a noise standard deviation, in the units inside.
+    pub fn draw(&self, draws: &mut Draws) -> (Mechanism, f64) {
+        match self {
+            Self::Linear { bge, node, parents, nodes } => {
+                let (linear, variance) = bge.draw(*node, &set_of(*parents, *nodes), draws);
+                (Mechanism::Linear(linear), variance.sqrt())
+            }
+            Self::Gp(weights) => weights.draw(draws),
+        }
+    }
+}
+
+fn mean_and_sd(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
+    (mean, variance.sqrt().max(LEAST_SD * mean.abs().max(1e-3)))
+}
+
+/// FNV-1a over the numbers that the scores are made of.
+fn mark(settings: &Mcmc, columns: &[Vec<f64>], units: &[(f64, f64)], node: Node) -> u64 {
+    let head = [VERSION, settings.family as u64, columns.len() as u64, columns[0].len() as u64, node as u64];
+    let numbers = columns.iter().flatten().copied().chain(units.iter().flat_map(|&(mean, sd)| [mean, sd]));
+    head.into_iter().chain(numbers.map(f64::to_bits)).fold(0xcbf2_9ce4_8422_2325u64, |hash, word| {
+        (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
+    })
+}
+
+/// Of the scores: a new number makes saved ones worthless.
+const VERSION: u64 = 1;

@@ -1,0 +1,95 @@
+//! Where a fit stands: scores, candidates and chains, in a form that can be saved and taken up again.
+
+use serde::{Deserialize, Serialize};
+
+use super::candidates::{Candidates, Scores};
+use super::chain::{Chain, Halves};
+use super::settings::{Mcmc, McmcError};
+use super::table::bit;
+use crate::data::Dataset;
+use crate::graph::Node;
+use crate::num::random::Seed;
+
+/// A fit between two pieces of work. Saved and read back, it goes on as if nothing had happened.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct State {
+    /// What was asked for.
+    pub settings: Mcmc,
+    pub(super) seed: Seed,
+    /// The variables, sorted.
+    pub(super) names: Vec<String>,
+    /// One a node, in this order.
+    pub(super) nodes: Vec<OfNode>,
+    /// Candidates were looked at again so often.
+    pub(super) revisions: usize,
+    /// None before the scores are known.
+    pub(super) chains: Vec<Chain>,
+    pub(super) readmitted: usize,
+}
+
+/// What is known about the parents of a node.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(super) struct OfNode {
+    /// Of the data that the scores are from.
+    pub mark: u64,
+    /// Every set ever scored, without its prior.
+    pub scores: Vec<(Halves, f64)>,
+    /// The greedy candidates.
+    pub greedy: Vec<Node>,
+    /// All candidates; none before the node was screened.
+    pub candidates: Option<Vec<Node>>,
+    /// Are the scores of all sets known?
+    pub filled: bool,
+}
+
+impl OfNode {
+    pub fn known(&self) -> Scores {
+        self.scores.iter().map(|&(set, score)| (set.into(), score)).collect()
+    }
+
+    pub fn screened(&self) -> Option<Candidates> {
+        let all = self.candidates.as_ref()?.iter().fold(0, |set, &node| set | bit(node));
+        Some(Candidates { greedy: self.greedy.clone(), all })
+    }
+}
+
+impl State {
+    pub(super) fn start(settings: &Mcmc, data: &Dataset, seed: Seed) -> Self {
+        Self {
+            settings: settings.clone(),
+            seed,
+            names: data.names().to_vec(),
+            nodes: vec![OfNode::default(); data.variables()],
+            revisions: 0,
+            chains: Vec::new(),
+            readmitted: 0,
+        }
+    }
+
+    /// The scores of this fit as a beginning of another one; they count for nodes whose rows are the same.
+    pub(super) fn scores_for(self, settings: &Mcmc, data: &Dataset, seed: Seed) -> Result<Self, McmcError> {
+        if self.names[..] != data.names()[..] {
+            return Err(McmcError::OtherState { what: "other variables" });
+        }
+        let mut fresh = Self::start(settings, data, seed);
+        for (node, old) in fresh.nodes.iter_mut().zip(self.nodes) {
+            *node = OfNode { mark: old.mark, scores: old.scores, ..OfNode::default() };
+        }
+        Ok(fresh)
+    }
+
+    /// Nodes whose scores are known, of how many.
+    pub fn scored(&self) -> (usize, usize) {
+        (self.nodes.iter().filter(|node| node.filled).count(), self.nodes.len())
+    }
+
+    /// Sweeps of each chain so far.
+    pub fn sweeps(&self) -> usize {
+        self.chains.first().map_or(0, |chain| chain.sweeps as usize)
+    }
+
+    /// Sets of parents whose score is known, over all nodes.
+    pub fn sets(&self) -> usize {
+        self.nodes.iter().map(|node| node.scores.len()).sum()
+    }
+}

@@ -1,0 +1,258 @@
+//! Markov chains as a whole: the same bytes whatever the threads and the columns' order, knowledge, resuming, scores of
+//! an earlier round, units, refusals.
+
+use seabed::data::Dataset;
+use seabed::graph::NodeSet;
+use seabed::num::random::{Purpose, Seed};
+use seabed::posterior::Knowledge;
+use seabed::posterior::mcmc::{EdgePrior, Family, Mcmc, McmcError, McmcFit, State};
+use seabed::scm::{Intervention, Mechanism, Scm};
+use seabed::world::{GraphKind, MechanismKind, NoiseLevels, Synthetic, World};
+
+fn world(seed: u64) -> Scm {
+    let synthetic = Synthetic {
+        graph: GraphKind::Er,
+        nodes: 5,
+        edges_per_node: 1.0,
+        mechanism: MechanismKind::Mlp { hidden: 5 },
+        noise: NoiseLevels::Equal(0.3),
+        standardised: false,
+    };
+    synthetic.draw(Seed::new(seed)).unwrap()
+}
+
+/// Observations and single interventions of a random nonlinear world.
+fn toy(seed: u64) -> Dataset {
+    let scm = world(seed);
+    let stream = Seed::new(seed).stream(Purpose::Noise);
+    let mut data = scm.experiment(&Intervention::none(), 30, stream).unwrap();
+    for target in 0..3 {
+        let set = Intervention::new([(target, 1.5)]).unwrap();
+        data.append(&scm.experiment(&set, 4, stream.at(target as u64)).unwrap()).unwrap();
+    }
+    data
+}
+
+const FAMILIES: [Family; 2] = [Family::Linear, Family::GaussianProcess];
+
+fn quick(family: Family) -> Mcmc {
+    Mcmc { draws: 20, least_sweeps: 120, most_sweeps: 240, ..Mcmc::of(family) }
+}
+
+fn fit(settings: &Mcmc, data: &Dataset, knowledge: &Knowledge) -> McmcFit {
+    settings.fit(data, knowledge, Seed::new(3), &mut |_| true).unwrap()
+}
+
+fn bytes(fit: &McmcFit) -> (Vec<u8>, String) {
+    (fit.ensemble.to_npz(), serde_json::to_string(&fit.state).unwrap())
+}
+
+#[test]
+fn the_same_bytes_on_one_and_on_four_threads() {
+    let data = toy(1);
+    for family in FAMILIES {
+        let in_pool = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| bytes(&fit(&quick(family), &data, &Knowledge::none(5))))
+        };
+        assert_eq!(in_pool(1), in_pool(4));
+    }
+}
+
+#[test]
+fn the_order_of_the_columns_shows_nowhere() {
+    let data = toy(2);
+    let shuffled: Vec<String> = [3, 0, 4, 2, 1].map(|k: usize| data.names()[k].clone()).to_vec();
+    let other = data.reordered(&shuffled).unwrap();
+    for family in FAMILIES {
+        let of = |data: &Dataset| fit(&quick(family), data, &Knowledge::none(5));
+        let (a, b) = (of(&data), of(&other));
+        assert_eq!(a.state, b.state);
+        let place = |name: &String| shuffled.iter().position(|other| other == name).unwrap();
+        let to: Vec<usize> = data.names().iter().map(place).collect();
+        for (i, row) in a.edge_probabilities.iter().enumerate() {
+            for (j, p) in row.iter().enumerate() {
+                assert_eq!(*p, b.edge_probabilities[to[i]][to[j]]);
+            }
+        }
+        for (a, b) in a.ensemble.draws().iter().zip(b.ensemble.draws()) {
+            assert_eq!(a.dag().relabelled(&to), *b.dag());
+            let (x, y) = (a.log_density_of_rows(&data), b.log_density_of_rows(&other));
+            assert!(x.iter().zip(&y).all(|(x, y)| (x - y).abs() < 1e-9 * x.abs().max(1.0)));
+        }
+    }
+}
+
+#[test]
+fn knowledge_is_a_guarantee() {
+    let data = toy(3);
+    let names = data.names().clone();
+    // Forbids what the truth has and requires what it has not.
+    let (from, to) = world(3).dag().edges().next().unwrap();
+    let required = (to + 1..to + 5).map(|k| k % 5).find(|&k| k != from && k != to).unwrap();
+    let knowledge = Knowledge::new(&names, &[(from, to)], &[(to, required), (required, from)], &[]).unwrap();
+    for family in FAMILIES {
+        for max_parents in [None, Some(1)] {
+            let settings = Mcmc { max_parents, candidates: 2, ..quick(family) };
+            let fit = fit(&settings, &data, &knowledge);
+            for p in [fit.ensemble.edge_probabilities(), fit.edge_probabilities.clone()] {
+                assert_eq!((p[from][to], p[to][required], p[required][from]), (0.0, 1.0, 1.0));
+            }
+            assert!(fit.ensemble.draws().iter().all(|draw| knowledge.allows(draw.dag())));
+        }
+    }
+}
+
+#[test]
+fn no_node_has_more_parents_than_allowed() {
+    let data = toy(3);
+    for family in FAMILIES {
+        let fit = fit(&Mcmc { max_parents: Some(1), ..quick(family) }, &data, &Knowledge::none(5));
+        assert!(
+            fit.ensemble.draws().iter().all(|draw| (0..5).all(|node| draw.dag().parents(node).len() <= 1))
+        );
+    }
+}
+
+/// Interrupted at every place where it can be: while scores are computed, in the pilot, and later.
+#[test]
+fn an_interrupted_fit_goes_on_as_if_nothing_had_happened() {
+    let data = toy(4);
+    for family in FAMILIES {
+        // Looks at 40, 80, … sweeps, and is content before the last of them.
+        let settings = Mcmc { least_sweeps: 40, most_sweeps: 1280, draws: 10, ..quick(family) };
+        let knowledge = Knowledge::none(5);
+        let mut calls = 0;
+        let mut count = |_: &State| {
+            calls += 1;
+            true
+        };
+        let whole = settings.fit(&data, &knowledge, Seed::new(9), &mut count).unwrap();
+        assert!(whole.diagnostics.sweeps < 1280);
+        for stop in (1..=calls).step_by(2) {
+            let mut left = stop;
+            let mut until = |_: &State| {
+                left -= 1;
+                left > 0
+            };
+            let interrupted = settings.fit(&data, &knowledge, Seed::new(9), &mut until);
+            let Err(McmcError::Interrupted(state)) = interrupted else { panic!("asked to stop") };
+            let saved: State = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
+            assert_eq!(saved, *state);
+            let resumed = Mcmc::resume(saved, &data, &knowledge, &mut |_| true).unwrap();
+            assert_eq!(bytes(&resumed), bytes(&whole));
+        }
+        let state = whole.state;
+        let other = Mcmc::resume(state.clone(), &toy(5), &knowledge, &mut |_| true).unwrap_err();
+        assert!(other.to_string().contains("the saved state is of other data"), "{other}");
+    }
+}
+
+/// New rows in which a variable was the target leave its scores as they are, and only its.
+#[test]
+fn scores_of_an_earlier_round_are_kept_where_no_rows_are_new() {
+    let data = toy(6);
+    let scm = world(6);
+    let mut more = data.clone();
+    let set = Intervention::new([(1, -1.0), (4, 0.5)]).unwrap();
+    more.append(&scm.experiment(&set, 3, Seed::new(1).stream(Purpose::Noise)).unwrap()).unwrap();
+    for family in FAMILIES {
+        let settings = quick(family);
+        let knowledge = Knowledge::none(5);
+        let first = fit(&settings, &data, &knowledge);
+        let fresh = fit(&settings, &more, &knowledge);
+        let kept = settings.fit_from(first.state, &more, &knowledge, Seed::new(3), &mut |_| true).unwrap();
+        assert_eq!(kept.ensemble, fresh.ensemble);
+        assert_eq!(kept.edge_probabilities, fresh.edge_probabilities);
+    }
+}
+
+/// In other units the same graphs are drawn, and the models are the same in those units.
+#[test]
+fn units_do_not_matter() {
+    let data = toy(7);
+    let columns = data.columns().iter().enumerate();
+    let scale = |k: usize| 10f64.powi(k as i32 - 2);
+    let scaled: Vec<Vec<f64>> =
+        columns.map(|(k, column)| column.iter().map(|x| 100.0 + scale(k) * x).collect()).collect();
+    let targets: Vec<NodeSet> = (0..data.rows()).map(|row| data.targets(row).clone()).collect();
+    let other = Dataset::new(data.names().clone(), scaled, targets).unwrap();
+    for family in FAMILIES {
+        let (a, b) = (
+            fit(&quick(family), &data, &Knowledge::none(5)),
+            fit(&quick(family), &other, &Knowledge::none(5)),
+        );
+        let worst = a.edge_probabilities.iter().flatten().zip(b.edge_probabilities.iter().flatten());
+        assert!(worst.map(|(p, q)| (p - q).abs()).fold(0.0, f64::max) < 0.15);
+        for (x, y) in a.ensemble.draws().iter().zip(b.ensemble.draws()).filter(|(x, y)| x.dag() == y.dag()) {
+            for node in 0..5 {
+                assert!((y.noise_sd()[node] / scale(node) / x.noise_sd()[node] - 1.0).abs() < 1e-3);
+            }
+        }
+    }
+}
+
+#[test]
+fn mechanisms_are_of_the_family() {
+    let data = toy(8);
+    let linear = fit(&quick(Family::Linear), &data, &Knowledge::none(5));
+    let process = fit(&quick(Family::GaussianProcess), &data, &Knowledge::none(5));
+    for (fit, waves) in [(linear, false), (process, true)] {
+        for draw in fit.ensemble.draws() {
+            for node in 0..5 {
+                let expected = waves && !draw.dag().parents(node).is_empty();
+                assert_eq!(matches!(draw.mechanism(node), Mechanism::Waves(_)), expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn one_variable_and_constants_are_no_trouble() {
+    let names = |count: usize| (0..count).map(|k| format!("v{k}")).collect();
+    let column: Vec<f64> = (0..10).map(|k| f64::from(k * k % 7)).collect();
+    let one = Dataset::new(names(1), vec![column.clone()], vec![NodeSet::empty(1); 10]).unwrap();
+    let constant =
+        Dataset::new(names(3), vec![column.clone(), vec![2.0; 10], column], vec![NodeSet::empty(3); 10])
+            .unwrap();
+    for family in FAMILIES {
+        for data in [&one, &constant] {
+            let fit = fit(&quick(family), data, &Knowledge::none(data.variables()));
+            assert_eq!(fit.ensemble.draws().len(), 20);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_plain_words() {
+    let data = toy(9);
+    let usual = quick(Family::Linear);
+    let prior = |probabilities: Vec<(&str, &str, f64)>| EdgePrior::Pairs {
+        probabilities: probabilities.into_iter().map(|(a, b, p)| (a.into(), b.into(), p)).collect(),
+        edges_per_node: 1.0,
+    };
+    for (settings, expected) in [
+        (Mcmc { draws: 0, ..usual.clone() }, "0 draws: choose between 1 and"),
+        (Mcmc { chains: 0, ..usual.clone() }, "0 chains"),
+        (Mcmc { candidates: 21, ..usual.clone() }, "21 candidate parents: choose between 1 and 20"),
+        (Mcmc { max_parents: Some(9), ..usual.clone() }, "9 parents at most"),
+        (Mcmc { most_sweeps: 10, ..usual.clone() }, "10 sweeps at most: choose between 120 and"),
+        (Mcmc { prior: EdgePrior::Er { edges_per_node: -1.0 }, ..usual.clone() }, "-1 edges per node"),
+        (Mcmc { prior: prior(vec![("X1", "Z", 0.5)]), ..usual.clone() }, "\"X1\" -> \"Z\""),
+        (
+            Mcmc { prior: prior(vec![("X1", "X2", 1.0)]), ..usual.clone() },
+            "what is certain is background knowledge",
+        ),
+    ] {
+        let error = settings.fit(&data, &Knowledge::none(5), Seed::new(1), &mut |_| true).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    let names = (0..129).map(|k| format!("v{k}")).collect();
+    let wide = Dataset::new(names, vec![vec![1.0, 2.0, 4.0]; 129], vec![NodeSet::empty(129); 3]).unwrap();
+    let error = usual.fit(&wide, &Knowledge::none(129), Seed::new(1), &mut |_| true).unwrap_err();
+    assert!(error.to_string().contains("129 variables: the chains hold up to 128"), "{error}");
+    let targets = (0..data.rows()).map(|row| NodeSet::of(5, (row > 1).then_some(0))).collect();
+    let set = Dataset::new(data.names().clone(), data.columns().to_vec(), targets).unwrap();
+    let error = usual.fit(&set, &Knowledge::none(5), Seed::new(1), &mut |_| true).unwrap_err();
+    assert!(error.to_string().contains("was not a target in 2 rows only"), "{error}");
+}
