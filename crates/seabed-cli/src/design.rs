@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
+use seabed::campaign::{NoiseName, NoiseSetting, PosteriorKind, PosteriorSettings};
 use seabed::data::{Dataset, Names, ReadOptions, TARGETS_COLUMN, read_table, write_atomically};
 use seabed::design::{
     Allowed, Batch, Constraints, Designer, Estimator, Evaluated, Goal, Information, Levels, Strategy, Values,
 };
 use seabed::graph::Node;
 use seabed::num::random::Seed;
-use seabed::posterior::bootstrap::Bootstrap;
 use seabed::scm::{Ensemble, Intervention};
 use serde_json::{Value, json};
 
@@ -96,7 +96,10 @@ pub struct Arguments {
     /// Instead of choosing, evaluate this design; repeat it.
     #[arg(long = "score", value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     scored: Vec<String>,
-    /// Draws of the posterior, when data are fitted.
+    /// How data are fitted.
+    #[arg(long, value_name = "NAME", default_value = "bootstrap", value_parser = posterior)]
+    posterior: PosteriorKind,
+    /// Draws of the posterior, when data are fitted (bootstrap and mcmc).
     #[arg(long, default_value_t = 100, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     draws: u32,
     /// Forbidden and required edges (.toml), when data are fitted.
@@ -150,6 +153,11 @@ fn strategy(name: &str) -> Result<Strategy, String> {
     known.map(|(_, strategy)| *strategy).ok_or_else(|| format!("the strategies are {}", names.join(", ")))
 }
 
+fn posterior(name: &str) -> Result<PosteriorKind, String> {
+    PosteriorKind::named(name)
+        .ok_or_else(|| format!("the posteriors are {}", PosteriorKind::NAMES.join(", ")))
+}
+
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (clock, cpu) = (Instant::now(), cpu_time());
     let (ensemble, data) = belief(arguments)?;
@@ -199,11 +207,21 @@ fn belief(arguments: &Arguments) -> Result<(Ensemble, Option<Dataset>), Failure>
     }
     let data = loaded.dataset;
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
-    let bootstrap = Bootstrap { draws: arguments.draws as usize, ..Bootstrap::default() };
-    let progress = Progress::new(bootstrap.draws as u64, "draws");
-    let fit = bootstrap.fit(&data, &knowledge, Seed::new(arguments.seed), &|| progress.advance())?;
+    let settings = PosteriorSettings {
+        kind: arguments.posterior,
+        draws: arguments.draws as usize,
+        noise: NoiseSetting::Named(NoiseName::Learned),
+        standardise: true,
+        ..PosteriorSettings::default()
+    };
+    let progress = Progress::new(1, "");
+    let mut watch = |done, all| {
+        progress.stands_of(done, all, "of the fit");
+        true
+    };
+    let belief = settings.fit(&data, &knowledge, None, None, Seed::new(arguments.seed), &mut watch)?;
     progress.finish();
-    Ok((fit.ensemble, Some(data)))
+    Ok((belief.ensemble, Some(data)))
 }
 
 fn designer(arguments: &Arguments, names: &Names) -> Result<Designer, Failure> {

@@ -26,6 +26,13 @@ impl Progress {
         self.bar.set_message(what);
     }
 
+    /// So many of so many pieces are done; `what` says more about it.
+    pub fn stands_of(&self, done: u64, all: u64, what: &'static str) {
+        self.bar.set_length(all);
+        self.bar.set_position(done);
+        self.bar.set_message(what);
+    }
+
     /// A line that stays, above the bar; without a terminal a line on standard error.
     pub fn say(&self, line: &str) {
         if self.bar.is_hidden() {

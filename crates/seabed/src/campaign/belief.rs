@@ -1,5 +1,6 @@
 //! The belief of a round: any posterior by its name, with what it hands to the next round.
 
+use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde::{Deserialize, Serialize};
 
 use super::CampaignError;
@@ -8,6 +9,7 @@ use crate::num::random::Seed;
 use crate::posterior::Knowledge;
 use crate::posterior::bootstrap::Bootstrap;
 use crate::posterior::dibs::{Dibs, Estimator, Family, GraphPrior, Noise, State, Weighting};
+use crate::posterior::mcmc::{self, EdgePrior, Mcmc, McmcError};
 use crate::scm::Ensemble;
 
 /// Which posterior, and how it is sought.
@@ -16,8 +18,14 @@ use crate::scm::Ensemble;
 pub struct PosteriorSettings {
     /// Its name.
     pub kind: PosteriorKind,
-    /// Draws of the bootstrap.
+    /// Draws of the bootstrap and of Markov chains.
     pub draws: usize,
+    /// Number of Markov chains.
+    pub chains: usize,
+    /// Parents of a variable that Markov chains try in all combinations.
+    pub candidates: usize,
+    /// Largest number of parents in Markov chains; 0 for the usual one.
+    pub max_parents: usize,
     /// Particles of DiBS, as all that follows.
     pub particles: usize,
     /// Steps at most, without an earlier round.
@@ -52,6 +60,21 @@ pub enum PosteriorKind {
     DibsLinear,
     /// DiBS over graphs of linear models, parameters integrated out.
     DibsBge,
+    /// Markov chains over graphs of linear models.
+    McmcLinear,
+    /// Markov chains over graphs with smooth functions.
+    McmcGp,
+}
+
+impl PosteriorKind {
+    /// All names, as they are written in configurations and on the command line.
+    pub const NAMES: [&'static str; 6] =
+        ["bootstrap", "dibs-nonlinear", "dibs-linear", "dibs-bge", "mcmc-linear", "mcmc-gp"];
+
+    /// The posterior of a name, if there is one.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::deserialize(StrDeserializer::<ValueError>::new(name)).ok()
+    }
 }
 
 /// What a posterior is told about noise.
@@ -86,10 +109,13 @@ pub enum PriorName {
 
 impl Default for PosteriorSettings {
     fn default() -> Self {
-        let dibs = Dibs::default();
+        let (dibs, chains) = (Dibs::default(), Mcmc::of(mcmc::Family::Linear));
         Self {
             kind: PosteriorKind::DibsNonlinear,
             draws: Bootstrap::default().draws,
+            chains: chains.chains,
+            candidates: chains.candidates,
+            max_parents: 0,
             particles: dibs.particles,
             steps: dibs.steps,
             warm_steps: 1000,
@@ -111,7 +137,17 @@ pub struct Belief {
     /// Draws from which edges had to be removed because of a cycle.
     pub repaired: usize,
     /// What the next round starts from, if this posterior has such a thing.
-    pub state: Option<State>,
+    pub state: Option<BeliefState>,
+}
+
+/// What a posterior hands to the next round.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BeliefState {
+    /// Particles.
+    Dibs(State),
+    /// Scores of sets of parents.
+    Mcmc(mcmc::State),
 }
 
 impl PosteriorSettings {
@@ -122,7 +158,7 @@ impl PosteriorSettings {
         data: &Dataset,
         knowledge: &Knowledge,
         noise_sd: Option<f64>,
-        earlier: Option<State>,
+        earlier: Option<BeliefState>,
         seed: Seed,
         watch: &mut (dyn FnMut(u64, u64) -> bool + Send),
     ) -> Result<Belief, CampaignError> {
@@ -132,19 +168,74 @@ impl PosteriorSettings {
             let fit = bootstrap.fit(data, knowledge, seed, &|| ())?;
             return Ok(Belief { ensemble: fit.ensemble, repaired: 0, state: None });
         }
+        if let Some(family) = self.chains_over() {
+            return self.fit_chains(family, data, knowledge, earlier, seed, watch);
+        }
+        let earlier = match earlier {
+            Some(BeliefState::Dibs(state)) if self.warm_steps > 0 => Some(state),
+            _ => None,
+        };
         let mut settings = self.dibs(noise_sd);
         let mut watch = |state: &State| {
             let taken = state.steps_taken();
             watch(taken, taken + state.steps_left())
         };
-        let fit = match earlier.filter(|_| self.warm_steps > 0) {
+        let fit = match earlier {
             Some(state) => {
                 settings.steps = self.warm_steps.min(self.steps);
                 settings.fit_from(state, data, knowledge, &mut watch)?
             }
             None => settings.fit(data, knowledge, seed, &mut watch)?,
         };
-        Ok(Belief { ensemble: fit.ensemble, repaired: fit.repaired, state: Some(fit.state) })
+        Ok(Belief {
+            ensemble: fit.ensemble,
+            repaired: fit.repaired,
+            state: Some(BeliefState::Dibs(fit.state)),
+        })
+    }
+
+    fn chains_over(&self) -> Option<mcmc::Family> {
+        match self.kind {
+            PosteriorKind::McmcLinear => Some(mcmc::Family::Linear),
+            PosteriorKind::McmcGp => Some(mcmc::Family::GaussianProcess),
+            _ => None,
+        }
+    }
+
+    fn fit_chains(
+        &self,
+        family: mcmc::Family,
+        data: &Dataset,
+        knowledge: &Knowledge,
+        earlier: Option<BeliefState>,
+        seed: Seed,
+        watch: &mut (dyn FnMut(u64, u64) -> bool + Send),
+    ) -> Result<Belief, CampaignError> {
+        let settings = Mcmc {
+            prior: match self.prior {
+                PriorName::Er => EdgePrior::Er { edges_per_node: self.edges_per_node },
+                PriorName::Sf => EdgePrior::Sf,
+            },
+            draws: self.draws,
+            chains: self.chains,
+            candidates: self.candidates,
+            max_parents: (self.max_parents > 0).then_some(self.max_parents),
+            ..Mcmc::of(family)
+        };
+        let most = settings.most_sweeps as u64;
+        let mut watch = |state: &mcmc::State| watch(state.sweeps() as u64, most);
+        let fit = match earlier {
+            Some(BeliefState::Mcmc(state)) => settings.fit_from(state, data, knowledge, seed, &mut watch),
+            _ => settings.fit(data, knowledge, seed, &mut watch),
+        };
+        match fit {
+            Err(McmcError::Interrupted(_)) => Err(CampaignError::Interrupted),
+            Err(error) => Err(error.into()),
+            Ok(fit) => {
+                let state = Some(BeliefState::Mcmc(fit.state));
+                Ok(Belief { ensemble: fit.ensemble, repaired: 0, state })
+            }
+        }
     }
 
     fn dibs(&self, noise_sd: Option<f64>) -> Dibs {
@@ -174,5 +265,17 @@ impl PosteriorSettings {
             weighting: self.weights,
             ..defaults
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_posterior_has_its_name() {
+        let named = PosteriorKind::NAMES.map(|name| PosteriorKind::named(name).expect(name));
+        assert_eq!(named.map(|kind| serde_json::to_value(kind).unwrap()), PosteriorKind::NAMES.map(Into::into));
+        assert_eq!(PosteriorKind::named("mcmc"), None);
     }
 }

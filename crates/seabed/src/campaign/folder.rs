@@ -12,10 +12,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::CampaignError;
+use super::belief::BeliefState;
 use super::config::Config;
 use super::record::{Designed, Fitted, MetricRow, write_interventions};
 use crate::data::{Dataset, ReadOptions, read_table, write_atomically, write_matrix, write_table};
-use crate::posterior::dibs::State;
 use crate::scm::Ensemble;
 
 /// A run's folder.
@@ -86,7 +86,7 @@ impl RunFolder {
         Ok(Some(read_table(&path, &ReadOptions::default())?.dataset))
     }
 
-    pub(super) fn state(&self, round: usize) -> Result<Option<State>, CampaignError> {
+    pub(super) fn state(&self, round: usize) -> Result<Option<BeliefState>, CampaignError> {
         read_json(&self.round(round).join("state.json"))
     }
 
@@ -94,7 +94,7 @@ impl RunFolder {
         &self,
         round: usize,
         ensemble: &Ensemble,
-        state: Option<&State>,
+        state: Option<&BeliefState>,
         fitted: &Fitted,
     ) -> Result<(), CampaignError> {
         let folder = self.round(round);

@@ -16,7 +16,7 @@ mod run;
 mod scene;
 mod sweep;
 
-pub use belief::{Belief, NoiseName, NoiseSetting, PosteriorKind, PosteriorSettings, PriorName};
+pub use belief::{Belief, BeliefState, NoiseName, NoiseSetting, PosteriorKind, PosteriorSettings, PriorName};
 pub use config::{Config, DEFAULT, DesignSettings, ValuesName, parse_table, read_table, set};
 pub use folder::RunFolder;
 pub use grid::{Factor, Planned, expand};
@@ -34,6 +34,7 @@ use crate::data::DataError;
 use crate::design::DesignError;
 use crate::posterior::bootstrap::BootstrapError;
 use crate::posterior::dibs::DibsError;
+use crate::posterior::mcmc::McmcError;
 use crate::scm::ScmFileError;
 use crate::world::grn::{NetworkError, NetworkFileError};
 use crate::world::{SyntheticError, WorldError};
@@ -104,6 +105,9 @@ pub enum CampaignError {
     /// No posterior by DiBS.
     #[error("posterior: {0}")]
     Dibs(#[from] DibsError),
+    /// No posterior by Markov chains.
+    #[error("posterior: {0}")]
+    Mcmc(#[from] McmcError),
     /// No design.
     #[error("design: {0}")]
     Design(#[from] DesignError),

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::CampaignError;
+use super::belief::BeliefState;
 use super::config::Config;
 use super::folder::RunFolder;
 use super::record::{Designed, Fitted, MetricRow};
@@ -11,7 +12,6 @@ use crate::data::Dataset;
 use crate::graph::Node;
 use crate::num::random::{Purpose, Seed};
 use crate::posterior::Knowledge;
-use crate::posterior::dibs::State;
 use crate::scm::{Ensemble, Intervention};
 
 /// What a run tells while it goes on.
@@ -104,7 +104,7 @@ fn believe(
         return folder.ensemble(round);
     }
     let start = Instant::now();
-    let earlier: Option<State> = if round > 0 { folder.state(round - 1)? } else { None };
+    let earlier: Option<BeliefState> = if round > 0 { folder.state(round - 1)? } else { None };
     let mut go_on = true;
     let belief = config.posterior.fit(
         data,
