@@ -94,19 +94,43 @@ fn the_second_command_of_the_readme_works() {
     insta::assert_snapshot!("readme", outputs.concat());
 }
 
-/// Every command of the guide, one after the other in one folder.
-#[test]
-fn the_commands_of_the_guide_to_gene_networks_work() {
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/gene-networks.md");
-    let text = fs::read_to_string(guide).unwrap();
-    let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("\n```").next().unwrap());
+/// Follows a guide in an empty folder: writes its files (```` ```toml file=NAME ````) and runs its commands
+/// (```` ```sh ````), in their order. Gives the folder and the number of commands.
+fn followed(guide: &str) -> (TempDir, usize) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(guide);
+    let text = fs::read_to_string(path).unwrap();
     let folder = folder();
     let mut commands = 0;
-    for command in blocks.flat_map(str::lines) {
-        output(folder.path(), command.strip_prefix("seabed ").unwrap());
-        commands += 1;
+    // Every other part is inside of a block; its first line says of what kind.
+    for block in text.split("```").skip(1).step_by(2) {
+        let (kind, body) = block.split_once('\n').unwrap();
+        if let Some(name) = kind.strip_prefix("toml file=") {
+            fs::write(folder.path().join(name), body).unwrap();
+        }
+        for command in body.lines().filter(|_| kind == "sh") {
+            output(folder.path(), command.strip_prefix("seabed ").unwrap());
+            commands += 1;
+        }
     }
-    assert!(commands >= 4);
+    (folder, commands)
+}
+
+#[test]
+fn the_guide_to_studies_works() {
+    let (folder, commands) = followed("studies.md");
+    assert_eq!(commands, 8);
+    assert_eq!(fs::read_to_string(folder.path().join("loop/metrics.csv")).unwrap().lines().count(), 5);
+    for file in
+        ["loop/report.html", "study/report.html", "study/results.parquet", "planned/runs/0017/metrics.csv"]
+    {
+        assert!(folder.path().join(file).exists(), "{file}");
+    }
+}
+
+#[test]
+fn the_guide_to_gene_networks_works() {
+    let (folder, commands) = followed("gene-networks.md");
+    assert_eq!(commands, 4);
     let knockout = fs::read_to_string(folder.path().join("knockout.csv")).unwrap();
     assert_eq!(knockout.lines().filter(|line| line.ends_with(",G3")).count(), 20);
     let levels = output(folder.path(), "simulate grn --network network.xml --knockout G3 --deterministic");

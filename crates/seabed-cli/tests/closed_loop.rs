@@ -301,9 +301,40 @@ fn a_folder_is_worked_on_by_one_process_and_holds_one_run() {
 /// More rounds of a finished run: the first ones stay as they are.
 #[test]
 fn a_finished_run_can_be_given_more_rounds() {
-    let folder = folder_with("loop.toml", RUN);
-    done(folder.path(), "run loop.toml --set rounds=2");
-    done(folder.path(), "run loop.toml");
-    done(folder.path(), "run loop.toml --out at-once");
-    assert_same(&contents(&folder.path().join("at-once")), &contents(&folder.path().join("loop")));
+    for posterior in ["dibs-nonlinear", "mcmc-linear", "bootstrap"] {
+        let folder = folder_with("loop.toml", &RUN.replace("dibs-nonlinear", posterior));
+        done(folder.path(), "run loop.toml --set rounds=2");
+        done(folder.path(), "run loop.toml");
+        done(folder.path(), "run loop.toml --out at-once");
+        assert_same(&contents(&folder.path().join("at-once")), &contents(&folder.path().join("loop")));
+    }
+}
+
+/// Gene networks are worlds like any other; one with a cycle has every metric but the intervention distance.
+#[test]
+fn gene_networks_answer_in_loops() {
+    let folder = folder_with(
+        "genes.toml",
+        "timing = false\nrounds = 1\n[world]\nkind = \"grn\"\nnodes = 6\nobservations = 30\n[posterior]\nkind = \"bootstrap\"\ndraws = 10\n\
+         [design]\nvalues = \"fixed\"\nrange = [0.0, 1.0]\nbatch = 3\nreplicates = 2\n",
+    );
+    done(folder.path(), "run genes.toml");
+    let data = fs::read_to_string(folder.path().join("genes/data.csv")).unwrap();
+    assert_eq!(data.lines().count(), 1 + 30 + 3 * 2);
+    let metrics = |run: &str| {
+        let mut table = csv::Reader::from_path(folder.path().join(run).join("metrics.csv")).unwrap();
+        let rows = table.deserialize::<BTreeMap<String, Option<f64>>>();
+        rows.map(Result::unwrap).collect::<Vec<_>>()
+    };
+    assert!(metrics("genes").iter().all(|row| row["esid"].is_some() && row["eshd"].is_some()));
+    // Networks of our own making have no cycles.
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/dream4/insilico_size10_1.xml");
+    if !shared.exists() {
+        println!("skipped: there is no {} to take a network with cycles from", shared.display());
+        return;
+    }
+    fs::copy(shared, folder.path().join("cyclic.xml")).unwrap();
+    done(folder.path(), "run genes.toml --set world.file=cyclic.xml --out cyclic");
+    assert!(metrics("cyclic").iter().all(|row| row["esid"].is_none() && row["eshd"].is_some()));
+    done(folder.path(), "report cyclic");
 }

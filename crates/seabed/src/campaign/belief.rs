@@ -275,7 +275,10 @@ mod tests {
     #[test]
     fn every_posterior_has_its_name() {
         let named = PosteriorKind::NAMES.map(|name| PosteriorKind::named(name).expect(name));
-        assert_eq!(named.map(|kind| serde_json::to_value(kind).unwrap()), PosteriorKind::NAMES.map(Into::into));
+        assert_eq!(
+            named.map(|kind| serde_json::to_value(kind).unwrap()),
+            PosteriorKind::NAMES.map(Into::into)
+        );
         assert_eq!(PosteriorKind::named("mcmc"), None);
     }
 }
