@@ -20,6 +20,7 @@ use crate::progress::Progress;
 /// What only DiBS asks for.
 #[derive(Args)]
 #[command(next_help_heading = "DiBS")]
+#[group(id = "dibs")]
 pub struct Options {
     /// Number of particles: draws from the posterior.
     #[arg(long, default_value_t = 20, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=10_000))]

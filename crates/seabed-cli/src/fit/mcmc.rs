@@ -18,6 +18,7 @@ use crate::progress::Progress;
 /// What only the chains ask for.
 #[derive(Args)]
 #[command(next_help_heading = "Markov chains")]
+#[group(id = "mcmc")]
 pub struct Options {
     /// Number of chains, which are compared.
     #[arg(long, default_value_t = 4, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1000))]
