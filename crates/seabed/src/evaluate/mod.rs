@@ -1,15 +1,21 @@
 //! How close a belief is to the truth, and how hard the data make it to find out.
 //!
 //! Everything is a function of an [`Ensemble`] or its edge probabilities and the true graph: posteriors and
-//! worlds are not known here. Edges are counted over all ordered pairs of different variables.
+//! worlds are not known here. `compare` sets many runs side by side. Edges are counted over all ordered pairs of different variables.
 
+mod compare;
 mod edges;
 mod likelihood;
 mod sortability;
+mod wilcoxon;
 
+pub use compare::{
+    Comparison, Curve, Mean, Metric, Paired, area_under_curve, compare, mean, mean_curve, paired,
+};
 pub use edges::{Bin, area_under_roc, average_precision, brier, calibration, expected_calibration_error};
 pub use likelihood::held_out_log_likelihood;
 pub use sortability::{Sortability, SortabilityError, sortability};
+pub use wilcoxon::wilcoxon_signed_rank;
 
 use serde::Serialize;
 

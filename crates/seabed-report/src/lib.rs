@@ -1,0 +1,42 @@
+//! Figures (SVG) and the self-contained HTML report.
+//!
+//! Pure functions from plain structures in memory to strings: nothing is read or written here, the same input gives
+//! the same bytes, and no input can break a page: text is escaped, and a value that is missing or not finite is a gap.
+//! A page loads nothing and needs no script. Statistics come from `seabed::evaluate`.
+#![warn(missing_docs)]
+
+mod chart;
+mod curves;
+mod graph;
+mod layout;
+mod matrix;
+mod model;
+mod page;
+mod run;
+mod scale;
+mod study;
+mod style;
+mod svg;
+
+pub use model::{InformationCurve, Intervention, Line, MetricRow, Run, RunView, Setting, Study};
+pub use page::{Section, page};
+
+/// A page on a study alone.
+pub fn study_html(study: &Study) -> String {
+    page(&study.title, &[Section::Study(study)])
+}
+
+/// A page on a run alone.
+pub fn run_html(run: &RunView) -> String {
+    page(&run.title, &[Section::Run(run)])
+}
+
+/// Every figure of a study as (file stem, SVG document): one per setting and metric that has values.
+pub fn study_figures(study: &Study) -> Vec<(String, String)> {
+    study::figures(study).into_iter().map(|(stem, figure)| (stem, figure.document())).collect()
+}
+
+/// Every figure of a run as (file stem, SVG document).
+pub fn run_figures(run: &RunView) -> Vec<(String, String)> {
+    run::figures(run).into_iter().map(|(stem, figure)| (stem, figure.document())).collect()
+}

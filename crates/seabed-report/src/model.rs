@@ -1,0 +1,140 @@
+//! What a report is made of: plain data, filled in by whoever reads run directories.
+
+use seabed::evaluate::Metric;
+
+/// Many runs: strategies compared on the same seeds, in one or more settings.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Study {
+    /// The page's or section's headline.
+    pub title: String,
+    /// World and posterior each; a section of its own.
+    pub settings: Vec<Setting>,
+    /// The label of the line that the others are compared with, `random` as a rule.
+    pub baseline: String,
+}
+
+/// Runs that differ in what is compared and in their seeds only.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Setting {
+    /// For the reader: `linear er, d = 20, bootstrap`.
+    pub name: String,
+    /// One per strategy.
+    pub lines: Vec<Line>,
+}
+
+/// The runs of one strategy.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Line {
+    /// The same label has the same colour in every setting.
+    pub label: String,
+    /// One per seed.
+    pub runs: Vec<Run>,
+}
+
+/// What one run measured.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Run {
+    /// Same setting and seed: same world and initial data.
+    pub seed: u64,
+    /// One per round.
+    pub rows: Vec<MetricRow>,
+}
+
+/// One line of `metrics.csv`. A value that is none or not finite is a gap in the figures.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct MetricRow {
+    /// Rounds done; 0 before the first intervention.
+    pub round: usize,
+    /// Interventional samples so far.
+    pub interventional_samples: usize,
+    /// Expected structural Hamming distance.
+    pub eshd: Option<f64>,
+    /// Expected structural intervention distance.
+    pub esid: Option<f64>,
+    /// Area under the ROC curve.
+    pub auroc: Option<f64>,
+    /// Average precision.
+    pub auprc: Option<f64>,
+    /// Expected F1 of the edges.
+    pub ef1: Option<f64>,
+    /// Mean squared error of the edge probabilities.
+    pub brier: Option<f64>,
+    /// Expected calibration error.
+    pub ece: Option<f64>,
+    /// Information of the batch chosen in this round, in nats.
+    pub batch_information: Option<f64>,
+}
+
+impl MetricRow {
+    /// The value of a metric.
+    pub fn metric(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::Eshd => self.eshd,
+            Metric::Esid => self.esid,
+            Metric::Auroc => self.auroc,
+            Metric::Auprc => self.auprc,
+            Metric::Ef1 => self.ef1,
+            Metric::Brier => self.brier,
+            Metric::Ece => self.ece,
+        }
+    }
+}
+
+/// One run in detail. Everything but the title and the names may be empty.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct RunView {
+    /// The page's or section's headline.
+    pub title: String,
+    /// The resolved configuration, shown as it is.
+    pub config_text: String,
+    /// The variables; `d` of them.
+    pub names: Vec<String>,
+    /// `truth[i][j]`: is there an edge `i -> j`? May have cycles; none in a laboratory. Shape `[d, d]`.
+    pub truth: Option<Vec<Vec<bool>>>,
+    /// `edge_probabilities[i][j]` of the edge `i -> j` after the last round. Shape `[d, d]`.
+    pub edge_probabilities: Vec<Vec<f64>>,
+    /// One per round.
+    pub rows: Vec<MetricRow>,
+    /// Every intervention made, in order.
+    pub interventions: Vec<Intervention>,
+    /// Information over values, of the last round.
+    pub curves: Vec<InformationCurve>,
+    /// (phase, seconds).
+    pub timing: Vec<(String, f64)>,
+}
+
+impl RunView {
+    /// The probability of `i -> j`; 0 where it is missing or not a number, and for `i = j`.
+    pub(crate) fn probability(&self, i: usize, j: usize) -> f64 {
+        let p = self.edge_probabilities.get(i).and_then(|row| row.get(j)).copied().unwrap_or(0.0);
+        if i == j || p.is_nan() { 0.0 } else { p.clamp(0.0, 1.0) }
+    }
+
+    /// Is `i -> j` a true edge? None without a truth.
+    pub(crate) fn is_true(&self, i: usize, j: usize) -> Option<bool> {
+        let truth = self.truth.as_ref()?;
+        Some(truth.get(i).and_then(|row| row.get(j)).copied().unwrap_or(false))
+    }
+}
+
+/// One experiment that was made.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Intervention {
+    /// The round it was made in.
+    pub round: usize,
+    /// (variable, value it was set to).
+    pub targets: Vec<(String, f64)>,
+    /// Expected information in nats, when it was chosen by it.
+    pub information: Option<f64>,
+    /// Monte Carlo standard error of the information.
+    pub standard_error: Option<f64>,
+}
+
+/// Information against the value a target is set to.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct InformationCurve {
+    /// The variable.
+    pub target: String,
+    /// (value, information in nats), in any order.
+    pub points: Vec<(f64, f64)>,
+}

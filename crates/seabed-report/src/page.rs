@@ -1,0 +1,36 @@
+//! The page: sections one below the other, with everything it needs inside.
+
+use crate::model::{RunView, Study};
+use crate::style::page_rules;
+use crate::svg::escape;
+use crate::{run, study};
+
+/// A part of a page.
+#[derive(Clone, Copy, Debug)]
+pub enum Section<'a> {
+    /// Strategies compared.
+    Study(&'a Study),
+    /// One run in detail.
+    Run(&'a RunView),
+    /// A paragraph, as plain text.
+    Text(&'a str),
+}
+
+/// One HTML document without outside parts: the browser is told to load nothing and run nothing.
+pub fn page(title: &str, sections: &[Section<'_>]) -> String {
+    let part = |section: &Section<'_>| match section {
+        Section::Study(study) => study::section(study),
+        Section::Run(run) => run::section(run),
+        Section::Text(text) => format!("<p>{}</p>\n", escape(text)),
+    };
+    let body: String = sections.iter().map(part).collect();
+    let title = escape(title);
+    let rules = page_rules();
+    // An icon of its own keeps the browser from asking for one.
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n\
+         <title>{title}</title>\n<style>\n{rules}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n"
+    )
+}
