@@ -9,6 +9,7 @@ mod design;
 mod evaluate;
 mod failure;
 mod fit;
+mod lab;
 mod progress;
 mod rounds;
 mod run;
@@ -37,6 +38,7 @@ enum Command {
     Evaluate(evaluate::Arguments),
     Run(run::Arguments),
     Sweep(sweep::Arguments),
+    Lab(lab::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Command::Evaluate(arguments) => evaluate::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
+        Command::Lab(arguments) => lab::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -31,6 +31,8 @@ pub enum Purpose {
     Design = 6,
     /// Starting points and sampled graphs of DiBS.
     Dibs = 7,
+    /// Fits and designs of a laboratory's campaign.
+    Laboratory = 10,
     /// Outcomes of a run's experiments.
     Outcomes = 11,
     /// Seeds of a run's rounds.
