@@ -3,6 +3,7 @@
 mod file;
 mod intake;
 mod propose;
+mod rehearse;
 mod report;
 mod status;
 
@@ -48,6 +49,7 @@ enum Command {
     Export(file::Export),
     Undo(file::Undo),
     Check(file::Check),
+    Rehearse(rehearse::Rehearse),
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -64,6 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Export(arguments) => file::export(arguments, &open),
         Command::Undo(arguments) => file::undo(arguments, &open),
         Command::Check(arguments) => file::check(arguments, &open),
+        Command::Rehearse(arguments) => rehearse::rehearse(arguments),
     }
 }
 

@@ -796,3 +796,65 @@ fn what_was_learned_is_told_and_exported() {
     // The exported data are data.
     seabed::data::read_table(&out.join("data.csv"), &seabed::data::ReadOptions::default()).unwrap();
 }
+
+/// The proteins of Sachs et al. (2005) as a campaign: observations first, then the interventions that were made. Prints
+/// the proposals and the edges that were learned.
+#[test]
+fn the_proteins_of_sachs() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/sachs.csv");
+    let Ok(text) = fs::read_to_string(&data) else {
+        eprintln!("skipped: there is no file shared/data/sachs.csv beside the project");
+        return;
+    };
+    let targets = ["pkc", "pka", "mek", "akt", "pip2", "pip3"];
+    let (header, rows) = text.split_once('\n').unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, observed: bool| {
+        let path = folder.path().join(name);
+        let rows = rows.lines().filter(|row| row.trim_end().ends_with(',') == observed);
+        fs::write(&path, format!("{header}\n{}\n", rows.collect::<Vec<_>>().join("\n"))).unwrap();
+        path
+    };
+    let (observed, set) = (write("observed.csv", true), write("set.csv", false));
+    let ignore = vec!["condition".to_string()];
+    let all = seabed::data::read_table(&data, &seabed::data::ReadOptions { ignore: ignore.clone() }).unwrap().dataset;
+    let mut variables = String::new();
+    for (name, column) in all.names().iter().zip(all.columns()) {
+        let low = column.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let can = targets.contains(&name.as_str());
+        variables += &format!("[[variable]]\nname = \"{name}\"\nintervene = {can}\nbounds = [{low:?}, {high:?}]\n");
+    }
+    let path = folder.path().join("sachs.lab");
+    Lab::create(&path, &variables, 1, "").unwrap();
+    let mut lab = Lab::open(&path, WAIT).unwrap();
+    let mut ask = Wishes::default();
+    ask.posterior.draws = 30;
+    ask.design.batch = 6;
+    ask.design.samples = 50;
+    ask.max_repeats = Some(2);
+    let mut entropies = Vec::new();
+    for file in [&observed, &set] {
+        let added = lab.add(file, &AddOptions { ignore: ignore.clone(), ..AddOptions::default() }).unwrap();
+        let proposed = propose(&mut lab, &ask).unwrap();
+        println!("{} rows, {} with interventions", added.rows, added.interventional);
+        for (id, experiment) in proposed.experiments.iter().zip(&proposed.designed.batch) {
+            let (name, value) = &experiment.targets[0];
+            assert!(targets.contains(&name.as_str()));
+            println!("  {} do({name} = {value}): {:.3} nats", experiment_name(*id), experiment.information);
+        }
+        let designed = &proposed.designed;
+        println!("  together {:.3} of {:.3} nats; edge entropy {:.2}", designed.information, designed.entropy, proposed.belief.edge_entropy);
+        let probabilities = lab.edge_probabilities().unwrap().unwrap();
+        let names = all.names();
+        for (i, row) in probabilities.iter().enumerate() {
+            for (j, p) in row.iter().enumerate().filter(|(_, p)| **p >= 0.5) {
+                println!("  {p:.2} {} -> {}", names[i], names[j]);
+            }
+        }
+        entropies.push(proposed.belief.edge_entropy);
+    }
+    // Directions that observations leave open are decided by interventions.
+    assert!(entropies[1] < entropies[0], "{entropies:?}");
+    assert_eq!(lab.check().unwrap(), Vec::<String>::new());
+}
