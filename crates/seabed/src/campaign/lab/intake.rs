@@ -65,7 +65,9 @@ impl Lab {
             } else {
                 data_rows(&Sheet::read(&content[..], &file)?, &options.ignore, &state.variables)?
             };
-            let warnings = warnings(&rows, state);
+            let numbered: Vec<(usize, &Row)> = rows.iter().map(|(number, row)| (*number, row)).collect();
+            let warnings = warnings(&numbered, state);
+            let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
             let interventional = rows.iter().filter(|row| !row.targets.is_empty()).count();
             let incomplete = rows.iter().filter(|row| !row.is_complete()).count();
             let what = format!("{} rows of {file}", rows.len());
@@ -99,13 +101,17 @@ impl Columns {
         }
         let mut columns = Self { variables: vec![None; names.len()], reserved: [None; RESERVED.len()] };
         for (k, name) in sheet.header.iter().enumerate().filter(|(_, name)| !ignore.contains(name)) {
+            // Spreadsheets leave columns of nothing behind.
+            if name.is_empty() && sheet.rows.iter().all(|row| row.cells[k].is_empty()) {
+                continue;
+            }
             let place = match (position(names, name), RESERVED.iter().position(|known| known == name)) {
                 (Some(node), _) => &mut columns.variables[node],
                 (None, Some(which)) => &mut columns.reserved[which],
                 (None, None) => {
                     let near = closest(name, names).map_or(String::new(), |near| format!("; did you mean {near:?}?"));
                     return Err(refused(format!(
-                        "column {name:?} is no variable of the campaign{near}; leave it out with --ignore"
+                        "column {name:?} is no variable of the campaign{near}; remove it, or leave it out with --ignore"
                     )));
                 }
             };
@@ -160,7 +166,12 @@ impl Columns {
     }
 }
 
-fn data_rows(sheet: &Sheet, ignore: &[String], variables: &Variables) -> Result<Vec<Row>, LabError> {
+/// The rows of a sheet with their numbers in it.
+fn data_rows(
+    sheet: &Sheet,
+    ignore: &[String],
+    variables: &Variables,
+) -> Result<Vec<(usize, Row)>, LabError> {
     let columns = Columns::of(sheet, ignore, variables)?;
     let of_form = |name: &&str| RESERVED.iter().position(|known| known == name).and_then(|k| columns.reserved[k]);
     if let Some(name) = RESERVED.iter().filter(|name| **name != TARGETS_COLUMN).find(|name| of_form(name).is_some()) {
@@ -176,9 +187,10 @@ fn data_rows(sheet: &Sheet, ignore: &[String], variables: &Variables) -> Result<
         ));
     }
     let row = |row: &SheetRow| {
-        Ok(Row { targets: columns.targets(row, variables)?, cells: columns.cells(row, variables)? })
+        let (targets, cells) = (columns.targets(row, variables)?, columns.cells(row, variables)?);
+        Ok((row.place.row.unwrap_or(0), Row { targets, cells }))
     };
-    let rows: Vec<Row> = sheet.rows.iter().map(row).collect::<Result<_, LabError>>()?;
+    let rows: Vec<(usize, Row)> = sheet.rows.iter().map(row).collect::<Result<_, LabError>>()?;
     if rows.is_empty() {
         return Err(LabError::refused(&sheet.file, "there are no rows"));
     }
@@ -186,7 +198,11 @@ fn data_rows(sheet: &Sheet, ignore: &[String], variables: &Variables) -> Result<
 }
 
 /// The rows of a Parquet file, which must be complete.
-fn complete_rows(path: &Path, ignore: &[String], variables: &Variables) -> Result<Vec<Row>, LabError> {
+fn complete_rows(
+    path: &Path,
+    ignore: &[String],
+    variables: &Variables,
+) -> Result<Vec<(usize, Row)>, LabError> {
     let data = read_table(path, &ReadOptions { ignore: ignore.to_vec() })?.dataset;
     let data = data.reordered(variables.names())?;
     let row = |row: usize| {
@@ -196,7 +212,8 @@ fn complete_rows(path: &Path, ignore: &[String], variables: &Variables) -> Resul
             let refusal = variables.refuses(node, value);
             refusal.map_or(Ok(Some(value)), |problem| Err(LabError::refused(place(), problem)))
         });
-        Ok(Row { targets: data.targets(row).iter().collect(), cells: cells.collect::<Result<_, _>>()? })
+        let (targets, cells) = (data.targets(row).iter().collect(), cells.collect::<Result<_, _>>()?);
+        Ok((row + 1, Row { targets, cells }))
     };
     (0..data.rows()).map(row).collect()
 }
@@ -204,15 +221,15 @@ fn complete_rows(path: &Path, ignore: &[String], variables: &Variables) -> Resul
 /// So many times larger or smaller than what is known is a slip of units rather than a finding.
 const SLIP: f64 = 30.0;
 
-/// What is unusual about new rows, given what is known.
-pub(super) fn warnings(rows: &[Row], state: &State) -> Vec<String> {
+/// What is unusual about new rows, which have numbers in their file, given what is known.
+pub(super) fn warnings(rows: &[(usize, &Row)], state: &State) -> Vec<String> {
     let mut warnings = Vec::new();
     for (node, variable) in state.variables.list().iter().enumerate() {
         let name = &variable.name;
         let set = |row: &Row| row.targets.contains(&node);
         let values = |which: bool| {
-            let rows = rows.iter().enumerate().filter(move |(_, row)| set(row) == which);
-            rows.filter_map(move |(k, row)| row.cells[node].map(|value| (k + 1, value)))
+            let rows = rows.iter().filter(move |(_, row)| set(row) == which);
+            rows.filter_map(move |(number, row)| row.cells[node].map(|value| (*number, value)))
         };
         let allowed = |value: f64| match (&variable.levels, variable.bounds) {
             (Some(levels), _) => levels.contains(&value),
@@ -226,9 +243,9 @@ pub(super) fn warnings(rows: &[Row], state: &State) -> Vec<String> {
                 outside.len()
             ));
         }
-        let unset = rows.iter().position(|row| set(row) && row.cells[node].is_none());
-        if let Some(row) = unset {
-            warnings.push(format!("row {}: {name} was set, but to what is not said", row + 1));
+        let unset = rows.iter().find(|(_, row)| set(row) && row.cells[node].is_none());
+        if let Some((number, _)) = unset {
+            warnings.push(format!("row {number}: {name} was set, but to what is not said"));
         }
         let measured: Vec<(usize, f64)> = values(false).collect();
         if let Some([low, high]) = variable.bounds {

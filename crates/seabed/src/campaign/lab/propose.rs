@@ -44,6 +44,17 @@ impl Default for Wishes {
     }
 }
 
+impl Wishes {
+    /// What cannot be written down cannot be asked for.
+    fn check(&self) -> Result<(), LabError> {
+        let text = serde_json::to_string(self).expect("numbers and texts");
+        match serde_json::from_str::<Self>(&text) {
+            Ok(same) if same == *self => Ok(()),
+            _ => Err(LabError::refused("the settings", "every number must be finite")),
+        }
+    }
+}
+
 /// A batch that was proposed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Proposed {
@@ -70,6 +81,7 @@ impl Lab {
         note: &str,
         watch: &mut (dyn FnMut(Fitting) -> bool + Send),
     ) -> Result<Proposed, LabError> {
+        wishes.check()?;
         for _ in 0..MOST_TRIES {
             let state = self.state()?;
             let belief = self.believe(&state, &wishes.posterior, watch)?;

@@ -59,6 +59,8 @@ struct Filled {
 
 /// A record to be written; the experiment is made first where it is none.
 struct Entry {
+    /// Of the row in its form.
+    number: usize,
     experiment: Option<i64>,
     replicate: u32,
     status: Status,
@@ -84,11 +86,11 @@ impl Lab {
             }
             let kind = if amend { "amend" } else { "record" };
             let action = change.action(kind, &what(&recorded, file), &time::now(), note)?;
-            let rows: Vec<Row> = entries.iter().map(|entry| entry.row.clone()).collect();
-            recorded.warnings.extend(warnings(&rows, state).into_iter().map(|warning| format!("{file}: {warning}")));
+            let rows: Vec<(usize, &Row)> = entries.iter().map(|entry| (entry.number, &entry.row)).collect();
+            recorded.warnings = warnings(&rows, state);
             recorded.action = Some(action);
             let names = state.variables.names();
-            for Entry { experiment, replicate, status, row } in entries {
+            for Entry { experiment, replicate, status, row, .. } in entries {
                 let experiment = match experiment {
                     Some(id) => id,
                     None => {
@@ -193,6 +195,7 @@ fn plan(sheet: &Sheet, state: &State, amend: bool, again: bool) -> Result<(Recor
     }
     let mut brought: Vec<&Row> = extras(state);
     for Filled { place, experiment, replicate, status, row } in filled {
+        let number = place.row.unwrap_or(0);
         let Some(id) = experiment else {
             // The same row again is the same form again, unless the user says otherwise.
             if let Some(at) = brought.iter().position(|known| **known == row).filter(|_| !again) {
@@ -200,7 +203,7 @@ fn plan(sheet: &Sheet, state: &State, amend: bool, again: bool) -> Result<(Recor
                 recorded.known += 1;
             } else {
                 recorded.done += 1;
-                entries.push(Entry { experiment: None, replicate: 1, status, row });
+                entries.push(Entry { number, experiment: None, replicate: 1, status, row });
             }
             continue;
         };
@@ -221,7 +224,7 @@ fn plan(sheet: &Sheet, state: &State, amend: bool, again: bool) -> Result<(Recor
             (true, Status::Failed) => recorded.failed += 1,
             (true, _) => recorded.done += 1,
         }
-        entries.push(Entry { experiment, replicate, status, row });
+        entries.push(Entry { number, experiment, replicate, status, row });
     }
     Ok((recorded, entries))
 }
