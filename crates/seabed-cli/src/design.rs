@@ -8,7 +8,8 @@ use clap::{Args, ValueEnum};
 use seabed::campaign::lab::{FormRow, write_form};
 use seabed::data::{Dataset, Names, ReadOptions, read_table, write_atomically};
 use seabed::design::{
-    Allowed, Batch, Chosen, Constraints, Designer, Estimator, Evaluated, Goal, Information, Levels, Strategy, Values,
+    Allowed, Batch, Chosen, Constraints, Designer, Estimator, Evaluated, Goal, Information, Levels, Strategy,
+    Values,
 };
 use seabed::graph::Node;
 use seabed::num::random::Seed;
@@ -471,7 +472,8 @@ fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> csv::Result<()>) -> R
 fn form(batch: &Batch, names: &Names, replicates: usize) -> Vec<FormRow> {
     let of_experiment = |(k, chosen): (usize, &Chosen)| {
         let settings = chosen.design.settings().to_vec();
-        let row = move |replicate: u32| FormRow::to_fill((k + 1).to_string(), replicate, &settings, names.len());
+        let row =
+            move |replicate: u32| FormRow::to_fill((k + 1).to_string(), replicate, &settings, names.len());
         (1..=replicates as u32).map(row)
     };
     batch.chosen.iter().enumerate().flat_map(of_experiment).collect()

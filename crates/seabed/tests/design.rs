@@ -707,12 +707,17 @@ fn information_beyond_the_pending_is_a_difference_of_joint_informations() {
         let next = designer.design_after(&ensemble, &pending, &constraints, seed).unwrap();
         let batch: Vec<Intervention> = next.chosen.iter().map(|chosen| chosen.design.clone()).collect();
         let all: Vec<Intervention> = pending.iter().chain(&batch).cloned().collect();
-        let worth = |designs: &[Intervention]| designer.score_batch(&ensemble, designs, Seed::new(9)).unwrap();
+        let worth =
+            |designs: &[Intervention]| designer.score_batch(&ensemble, designs, Seed::new(9)).unwrap();
         let (joint, known) = (worth(&all), worth(&pending));
         let error = joint.standard_error + known.standard_error + next.information.standard_error;
         let difference = joint.nats - known.nats;
         // Two independent estimates of one number: 5 standard errors, beyond which chance is below 1e-6.
-        assert!((next.information.nats - difference).abs() < 5.0 * error, "{:?} {difference}", next.information);
+        assert!(
+            (next.information.nats - difference).abs() < 5.0 * error,
+            "{:?} {difference}",
+            next.information
+        );
         let gains: f64 = next.chosen.iter().map(|chosen| chosen.gain).sum();
         assert!((gains - next.information.nats).abs() < 1e-9);
     }

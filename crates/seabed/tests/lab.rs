@@ -54,7 +54,12 @@ fn observations(rows: usize, seed: u64) -> String {
     text
 }
 
-fn add(lab: &mut Lab, folder: &Path, text: &str, again: bool) -> Result<seabed::campaign::lab::Added, LabError> {
+fn add(
+    lab: &mut Lab,
+    folder: &Path,
+    text: &str,
+    again: bool,
+) -> Result<seabed::campaign::lab::Added, LabError> {
     let path = folder.join("data.csv");
     fs::write(&path, text).unwrap();
     lab.add(&path, &AddOptions { again, ..AddOptions::default() })
@@ -142,7 +147,9 @@ fn on_paper(state: &State) -> Paper {
     }
     for experiment in state.live() {
         let settings = experiment.settings.iter().map(|&(n, value)| (names[n].clone(), value)).collect();
-        paper.experiments.insert(experiment.id, (experiment.proposal.is_some(), settings, experiment.replicates));
+        paper
+            .experiments
+            .insert(experiment.id, (experiment.proposal.is_some(), settings, experiment.replicates));
         for (&replicate, records) in &experiment.records {
             let newest = records.last().unwrap();
             let entry = (newest.status.name().to_string(), newest.row.cells.clone());
@@ -238,7 +245,11 @@ impl Both {
                 ("b".into(), vec![Some(3.0), Some(1.0), None]),
                 ("a;b".into(), vec![Some(1.0), Some(0.0), Some(0.5)]),
             ],
-            _ => text.lines().skip(1).map(|line| (String::new(), line.split(',').map(|x| x.parse().ok()).collect())).collect(),
+            _ => text
+                .lines()
+                .skip(1)
+                .map(|line| (String::new(), line.split(',').map(|x| x.parse().ok()).collect()))
+                .collect(),
         };
         assert_eq!(added.rows, rows.len());
         assert_eq!(added.incomplete, rows.iter().filter(|row| row.1.contains(&None)).count());
@@ -303,7 +314,8 @@ impl Both {
                     if kind == 2 && targets.contains(&"a") {
                         cells[0] = Some(1.25);
                     }
-                    for (k, name) in ["a", "b", "c"].iter().enumerate().filter(|(_, n)| !targets.contains(n)) {
+                    for (k, name) in ["a", "b", "c"].iter().enumerate().filter(|(_, n)| !targets.contains(n))
+                    {
                         let missing = *name == "b" && kind == 4;
                         cells[k] = (!missing).then(|| 0.5 + draws.uniform());
                     }
@@ -452,7 +464,8 @@ fn what_is_no_campaign_is_refused_and_left_alone() {
         ("nothing", "there is no such file"),
         ("", "it is a folder"),
     ] {
-        let error = if name.is_empty() { Lab::open(folder.path(), WAIT).err().unwrap() } else { refusal(&at(name)) };
+        let error =
+            if name.is_empty() { Lab::open(folder.path(), WAIT).err().unwrap() } else { refusal(&at(name)) };
         let message = error.to_string();
         assert!(matches!(error, LabError::NotACampaign { .. }) && message.contains(part), "{message}");
     }
@@ -497,7 +510,9 @@ fn newer_damaged_and_cut_off_campaigns_are_refused_and_left_alone() {
             let _ = (lab.state().map(|state| state.rows().count()), lab.check());
         }
     }
-    assert!(Lab::create(&path, VARIABLES, 1, "").is_err_and(|error| matches!(error, LabError::Exists { .. })));
+    assert!(
+        Lab::create(&path, VARIABLES, 1, "").is_err_and(|error| matches!(error, LabError::Exists { .. }))
+    );
     assert_eq!(fs::read(&path).unwrap(), whole);
     Lab::open(&path, WAIT).unwrap();
 }
@@ -528,7 +543,12 @@ fn bad_data_are_refused_as_a_whole_and_odd_data_are_warned_of() {
     let odd = "a,b,c,intervention_targets\n5,0.5,3,b\n1,0,3000,\n2,1,2,a\n200,0,1,a\n,1,1,a\n1,1,1,\n";
     let added = add(&mut lab, folder.path(), odd, false).unwrap();
     assert_eq!((added.rows, added.interventional, added.incomplete), (6, 4, 1));
-    for part in ["b was set to a value", "a was set to a value", "a was set, but to what is not said", "c: row 2 has 3000"] {
+    for part in [
+        "b was set to a value",
+        "a was set to a value",
+        "a was set, but to what is not said",
+        "c: row 2 has 3000",
+    ] {
         assert!(added.warnings.iter().any(|warning| warning.contains(part)), "{part}: {:?}", added.warnings);
     }
 }
@@ -542,10 +562,8 @@ fn mangled_forms_do_no_harm() {
     add(&mut lab, folder.path(), &observations(30, 1), false).unwrap();
     let proposed = propose(&mut lab, &wishes(4, 2)).unwrap();
     let blank = form(&lab, proposed.id);
-    let filled: String = blank
-        .lines()
-        .map(|line| line.replace(",,", ",1.5,").replace(",,", ",2.5,") + "\n")
-        .collect();
+    let filled: String =
+        blank.lines().map(|line| line.replace(",,", ",1.5,").replace(",,", ",2.5,") + "\n").collect();
     assert!(filled != blank);
     let mut draws = draws(11);
     let (mut accepted, mut refused) = (0, 0);
@@ -567,7 +585,10 @@ fn mangled_forms_do_no_harm() {
         }
     }
     assert_eq!(lab.check().unwrap(), Vec::<String>::new());
-    assert!(accepted > 20 && refused > 50, "{accepted} accepted, {refused} refused: the mangling is too strong or weak");
+    assert!(
+        accepted > 20 && refused > 50,
+        "{accepted} accepted, {refused} refused: the mangling is too strong or weak"
+    );
     // The whole form still goes in.
     assert_eq!(lab.record("form.csv", filled.as_bytes(), false, false, "").unwrap().done, 8);
 }
@@ -581,8 +602,30 @@ fn mangled(form: &[u8], draws: &mut Draws) -> Vec<u8> {
         let (row, rows) = (draws.below(lines.len()), lines.len());
         let column = draws.below(lines[row].len().max(1));
         let words = [
-            "", "NA", "1e999", "-1e308", "x", "1,5", "\"", "E999", "E001", "e2", "failed", "done", "pending", "maybe",
-            "0", "-1", "2", "99999999999", "a;b", "a", "\u{0}", "ß", "nan", "a;b;c;d",
+            "",
+            "NA",
+            "1e999",
+            "-1e308",
+            "x",
+            "1,5",
+            "\"",
+            "E999",
+            "E001",
+            "e2",
+            "failed",
+            "done",
+            "pending",
+            "maybe",
+            "0",
+            "-1",
+            "2",
+            "99999999999",
+            "a;b",
+            "a",
+            "\u{0}",
+            "ß",
+            "nan",
+            "a;b;c;d",
         ];
         match draws.below(8) {
             0..=3 => {
@@ -656,11 +699,19 @@ fn forms_are_understood() {
     // The missing cell arrives later: completed, without `amend`.
     assert_eq!(record(&mut lab, &format!("{a},1,,0.5,2,,,\n"), false).unwrap().changed, 1);
     // A contradiction is a correction, and the old value stays in the history.
-    refused(&mut lab, &format!("{a},1,,0.6,2,,,\n"), "is recorded with b = 0.5, here it is 0.6; to correct it");
+    refused(
+        &mut lab,
+        &format!("{a},1,,0.6,2,,,\n"),
+        "is recorded with b = 0.5, here it is 0.6; to correct it",
+    );
     refused(&mut lab, &format!("{a},1,,,,,failed,\n"), "as done, here it is failed");
     assert_eq!(record(&mut lab, &format!("{a},1,,0.6,2,,,\n"), true).unwrap().changed, 1);
     let histories = |lab: &Lab| -> Vec<usize> {
-        lab.state().unwrap().live().flat_map(|e| e.records.values().map(Vec::len).collect::<Vec<_>>()).collect()
+        lab.state()
+            .unwrap()
+            .live()
+            .flat_map(|e| e.records.values().map(Vec::len).collect::<Vec<_>>())
+            .collect()
     };
     assert_eq!(histories(&lab), [3]);
     refused(&mut lab, &format!("{a},1,1,1,1,b,,\n"), "sets \"a\", not \"b\"");
@@ -685,9 +736,16 @@ fn forms_are_understood() {
     // An undone proposal's form is not taken for another's.
     let second = propose(&mut lab, &wishes(1, 1)).unwrap();
     lab.undo().unwrap();
-    refused(&mut lab, &format!("{},1,1,1,1,,,\n", experiment_name(second.experiments[0])), "it was taken back");
+    refused(
+        &mut lab,
+        &format!("{},1,1,1,1,,,\n", experiment_name(second.experiments[0])),
+        "it was taken back",
+    );
     let third = propose(&mut lab, &wishes(1, 1)).unwrap();
-    assert!(third.id > second.id && third.experiments[0] > second.experiments[0], "numbers are never used again");
+    assert!(
+        third.id > second.id && third.experiments[0] > second.experiments[0],
+        "numbers are never used again"
+    );
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -782,8 +840,12 @@ fn what_was_learned_is_told_and_exported() {
     let out = folder.path().join("export");
     lab.export(&out).unwrap();
     let lines = |name: &str| fs::read_to_string(out.join(name)).unwrap().lines().count();
-    assert_eq!((lines("data.csv"), lines("experiments.csv"), lines("actions.csv"), lines("edges.csv")), (204, 4, 5, 7));
-    let all: serde_json::Value = serde_json::from_slice(&fs::read(out.join("campaign.json")).unwrap()).unwrap();
+    assert_eq!(
+        (lines("data.csv"), lines("experiments.csv"), lines("actions.csv"), lines("edges.csv")),
+        (204, 4, 5, 7)
+    );
+    let all: serde_json::Value =
+        serde_json::from_slice(&fs::read(out.join("campaign.json")).unwrap()).unwrap();
     assert_eq!(all["sources"][0]["rows"].as_array().unwrap().len(), 200);
     // The exported data are data.
     seabed::data::read_table(&out.join("data.csv"), &seabed::data::ReadOptions::default()).unwrap();
@@ -809,13 +871,16 @@ fn the_proteins_of_sachs() {
     };
     let (observed, set) = (write("observed.csv", true), write("set.csv", false));
     let ignore = vec!["condition".to_string()];
-    let all = seabed::data::read_table(&data, &seabed::data::ReadOptions { ignore: ignore.clone() }).unwrap().dataset;
+    let all = seabed::data::read_table(&data, &seabed::data::ReadOptions { ignore: ignore.clone() })
+        .unwrap()
+        .dataset;
     let mut variables = String::new();
     for (name, column) in all.names().iter().zip(all.columns()) {
         let low = column.iter().copied().fold(f64::INFINITY, f64::min);
         let high = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let can = targets.contains(&name.as_str());
-        variables += &format!("[[variable]]\nname = \"{name}\"\nintervene = {can}\nbounds = [{low:?}, {high:?}]\n");
+        variables +=
+            &format!("[[variable]]\nname = \"{name}\"\nintervene = {can}\nbounds = [{low:?}, {high:?}]\n");
     }
     let path = folder.path().join("sachs.lab");
     Lab::create(&path, &variables, 1, "").unwrap();
@@ -836,7 +901,10 @@ fn the_proteins_of_sachs() {
             println!("  {} do({name} = {value}): {:.3} nats", experiment_name(*id), experiment.information);
         }
         let designed = &proposed.designed;
-        println!("  together {:.3} of {:.3} nats; edge entropy {:.2}", designed.information, designed.entropy, proposed.belief.edge_entropy);
+        println!(
+            "  together {:.3} of {:.3} nats; edge entropy {:.2}",
+            designed.information, designed.entropy, proposed.belief.edge_entropy
+        );
         let probabilities = lab.edge_probabilities().unwrap().unwrap();
         let names = all.names();
         for (i, row) in probabilities.iter().enumerate() {

@@ -16,7 +16,9 @@ use crate::failure::Failure;
 /// The variables file says for every variable its unit, whether and to which values it can be set, what that costs, and
 /// how its values are transformed before a fit; and what is known about causes beforehand.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  seabed lab new cells.lab --from data.csv\n  seabed lab new cells.lab --variables cells.toml")]
+#[command(
+    after_help = "Examples:\n  seabed lab new cells.lab --from data.csv\n  seabed lab new cells.lab --variables cells.toml"
+)]
 pub struct New {
     #[command(flatten)]
     file: Campaign,
@@ -57,7 +59,10 @@ pub fn new(arguments: &New) -> Result<(), Failure> {
 fn drafted(campaign: &Path, data: &Path, ignore: &[String]) -> Result<(), Failure> {
     let place = campaign.with_extension("toml");
     if place.exists() || place == *campaign {
-        return Err(bad(format!("{}: there is a file already; remove it or choose another name", place.display())));
+        return Err(bad(format!(
+            "{}: there is a file already; remove it or choose another name",
+            place.display()
+        )));
     }
     let loaded = read_table(data, &ReadOptions { ignore: ignore.to_vec() })?;
     for warning in &loaded.warnings {

@@ -129,13 +129,18 @@ pub fn amend(arguments: &Amend, open: &Opener) -> Result<(), Failure> {
         return told(&recorded, &arguments.what, arguments.json);
     }
     if !single {
-        return Err(bad(format!("{}: say what to correct, with --set NAME=VALUE or --status", arguments.what)));
+        return Err(bad(format!(
+            "{}: say what to correct, with --set NAME=VALUE or --status",
+            arguments.what
+        )));
     }
     let value = |text: &String| match text.rsplit_once('=') {
         Some((name, "NA" | "")) => Ok((name.to_string(), None)),
         Some((name, value)) => match value.trim().parse::<f64>() {
             Ok(number) if number.is_finite() => Ok((name.to_string(), Some(number))),
-            _ => Err(bad(format!("--set {text}: {value:?} is not a finite number; write NA if there is none"))),
+            _ => {
+                Err(bad(format!("--set {text}: {value:?} is not a finite number; write NA if there is none")))
+            }
         },
         None => Err(bad(format!("--set {text}: write NAME=VALUE"))),
     };

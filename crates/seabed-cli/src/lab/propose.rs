@@ -22,7 +22,9 @@ use crate::rounds::interruptible;
 /// Fits all complete rows, and designs a batch beyond what is pending: experiments of earlier proposals whose results
 /// are still to come are not repeated. A fit that was interrupted goes on where it was.
 #[derive(Args)]
-#[command(after_help = "Example: seabed lab propose cells.lab --batch 8 --strategy greedy-cbed --budget 20 --goal effect=pka,erk")]
+#[command(
+    after_help = "Example: seabed lab propose cells.lab --batch 8 --strategy greedy-cbed --budget 20 --goal effect=pka,erk"
+)]
 pub struct Propose {
     #[command(flatten)]
     file: Campaign,
@@ -106,7 +108,8 @@ fn wishes(arguments: &Propose, state: &State) -> Result<Wishes, Failure> {
         for setting in &arguments.settings {
             set(&mut table, setting)?;
         }
-        wishes = table.try_into().map_err(|error: toml::de::Error| bad(format!("--set: {}", error.message())))?;
+        wishes =
+            table.try_into().map_err(|error: toml::de::Error| bad(format!("--set: {}", error.message())))?;
     }
     if let Some(goal) = &arguments.goal {
         wishes.goal = parse_goal(goal, state.variables.names())?;
@@ -213,7 +216,9 @@ pub fn form(arguments: &Form, open: &Opener) -> Result<(), Failure> {
     let known = |id: i64| state.proposals.iter().any(|proposal| proposal.id == id);
     let id = match (arguments.proposal, state.proposals.last()) {
         (Some(id), _) if known(id) => id,
-        (Some(id), _) => return Err(bad(format!("there is no proposal {id} in force; `seabed lab status` lists them"))),
+        (Some(id), _) => {
+            return Err(bad(format!("there is no proposal {id} in force; `seabed lab status` lists them")));
+        }
         (None, Some(last)) => last.id,
         (None, None) => return Err(bad("nothing was proposed yet; `seabed lab propose` does that".into())),
     };

@@ -38,17 +38,21 @@ pub fn rehearse(arguments: &Rehearse) -> Result<(), Failure> {
     let scm = Scm::read(&arguments.scm)?;
     let names = scm.names().clone();
     let column = |wanted: &str| {
-        let missing = || bad(format!("{name}: there is no column {wanted:?}; this is no form of the model's variables"));
+        let missing = || {
+            bad(format!("{name}: there is no column {wanted:?}; this is no form of the model's variables"))
+        };
         sheet.header.iter().position(|known| known == wanted).ok_or_else(missing)
     };
     let places = names.iter().map(|name| column(name)).collect::<Result<Vec<_>, _>>()?;
-    let [experiment, replicate, targets, status] = ["experiment", "replicate", TARGETS_COLUMN, "status"].map(column);
+    let [experiment, replicate, targets, status] =
+        ["experiment", "replicate", TARGETS_COLUMN, "status"].map(column);
     let (experiment, replicate, targets, status) = (experiment?, replicate?, targets?, status?);
     for row in &mut sheet.rows {
         let place = row.place.clone();
         let set = row.cells[targets].split(TARGET_SEPARATOR).map(str::trim).filter(|name| !name.is_empty());
         let setting = |target: &str| {
-            let node = position(&names, target).ok_or_else(|| bad(format!("{place}: {target:?} is no variable")))?;
+            let node =
+                position(&names, target).ok_or_else(|| bad(format!("{place}: {target:?} is no variable")))?;
             let value = row.cells[places[node]].parse::<f64>();
             value.map(|value| (node, value)).map_err(|_| bad(format!("{place}: what is {target} set to?")))
         };

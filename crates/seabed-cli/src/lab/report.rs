@@ -30,7 +30,9 @@ pub fn report(arguments: &Report, open: &Opener) -> Result<(), Failure> {
     let lab = open.open(campaign)?;
     let (state, summary) = (lab.state()?, lab.summary()?);
     let Some(probabilities) = lab.edge_probabilities()? else {
-        return Err(bad("nothing was learned yet; `seabed lab status --fit` or `seabed lab propose` does that".into()));
+        return Err(bad(
+            "nothing was learned yet; `seabed lab status --fit` or `seabed lab propose` does that".into(),
+        ));
     };
     let title = campaign.file_stem().map_or("campaign".into(), |stem| stem.to_string_lossy().into_owned());
     let place = arguments.out.clone().unwrap_or_else(|| campaign.with_extension("html"));
@@ -95,7 +97,8 @@ fn text(state: &State, summary: &Summary) -> String {
     }
     text += "\n# Entropy of the edge probabilities, in nats\n";
     for round in &summary.rounds {
-        text += &format!("before proposal {}: {:.3} ({} rows)\n", round.proposal, round.edge_entropy, round.rows);
+        text +=
+            &format!("before proposal {}: {:.3} ({} rows)\n", round.proposal, round.edge_entropy, round.rows);
     }
     if let Some(belief) = &summary.belief {
         text += &format!("newest: {:.3} ({} rows)\n", belief.edge_entropy, belief.rows);

@@ -94,11 +94,13 @@ fn for_people(summary: &Summary) -> String {
         );
     }
     if let (Some(nats), Some(error)) = (summary.next_information, summary.next_standard_error) {
-        lines.push(format!("a next batch like the last one is expected to teach {nats:.3} ± {error:.3} nats"));
+        lines
+            .push(format!("a next batch like the last one is expected to teach {nats:.3} ± {error:.3} nats"));
     }
     match summary.hardly_worth {
         Some(true) => lines.push(
-            "more experiments of these kinds are hardly worth it: nothing is left that they could tell apart".into(),
+            "more experiments of these kinds are hardly worth it: nothing is left that they could tell apart"
+                .into(),
         ),
         Some(false) => lines.push("more experiments are worth it".into()),
         None => {}

@@ -30,6 +30,6 @@ pub use graph_error::GraphFileError;
 pub use graph_file::{GraphFile, read_graph, read_graph_from, write_graph, write_matrix};
 pub use layout::ReadOptions;
 pub use loaded::{DataWarning, Loaded};
-pub use sheet::{Sheet, SheetRow, cell_value};
 pub use names::{NameError, Names, TARGET_SEPARATOR, TARGETS_COLUMN, check_names, closest, position};
+pub use sheet::{Sheet, SheetRow, cell_value};
 pub use wording::{Excerpt, Place, Remedy};

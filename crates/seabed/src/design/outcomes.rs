@@ -424,8 +424,7 @@ impl Accumulated {
     ) -> Information {
         let Some(before) = before else { return self.information(evaluator) };
         let Evaluator { weighting, samples, estimator, .. } = evaluator;
-        let of_draw =
-            |i: usize| weighting.of_draw_beyond(i, &self.0[i], &before.0[i], *samples, *estimator);
+        let of_draw = |i: usize| weighting.of_draw_beyond(i, &self.0[i], &before.0[i], *samples, *estimator);
         weighting.total(&ordered_map_indices(self.0.len(), of_draw), *samples)
     }
 

@@ -129,7 +129,9 @@ fn check_header(path: &Path) -> Result<(), LabError> {
         return Err(no("it is a folder"));
     }
     let mut file = match File::open(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(no("there is no such file")),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(no("there is no such file"));
+        }
         other => other.map_err(LabError::file(path))?,
     };
     let mut header = Vec::with_capacity(HEADER);

@@ -33,12 +33,7 @@ pub struct FormRow {
 
 impl FormRow {
     /// The row of an experiment that is still to be made.
-    pub fn to_fill(
-        experiment: String,
-        replicate: u32,
-        settings: &[(Node, f64)],
-        variables: usize,
-    ) -> Self {
+    pub fn to_fill(experiment: String, replicate: u32, settings: &[(Node, f64)], variables: usize) -> Self {
         let mut cells = vec![None; variables];
         for &(node, value) in settings {
             cells[node] = Some(value);
@@ -88,7 +83,8 @@ impl State {
                 },
             }
         };
-        let known = |replicate: &u32| *replicate <= experiment.replicates || experiment.newest(*replicate).is_some();
+        let known =
+            |replicate: &u32| *replicate <= experiment.replicates || experiment.newest(*replicate).is_some();
         (1..=last).filter(known).map(row).collect()
     }
 }

@@ -109,7 +109,8 @@ impl Columns {
                 (Some(node), _) => &mut columns.variables[node],
                 (None, Some(which)) => &mut columns.reserved[which],
                 (None, None) => {
-                    let near = closest(name, names).map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+                    let near = closest(name, names)
+                        .map_or(String::new(), |near| format!("; did you mean {near:?}?"));
                     return Err(refused(format!(
                         "column {name:?} is no variable of the campaign{near}; remove it, or leave it out with --ignore"
                     )));
@@ -154,7 +155,8 @@ impl Columns {
                 continue;
             }
             let Some(node) = position(names, name) else {
-                let near = closest(name, names).map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+                let near =
+                    closest(name, names).map_or(String::new(), |near| format!("; did you mean {near:?}?"));
                 let place = Place { column: Some(TARGETS_COLUMN.into()), ..row.place.clone() };
                 return Err(LabError::refused(place, format!("{name:?} is no variable{near}")));
             };
@@ -167,17 +169,18 @@ impl Columns {
 }
 
 /// The rows of a sheet with their numbers in it.
-fn data_rows(
-    sheet: &Sheet,
-    ignore: &[String],
-    variables: &Variables,
-) -> Result<Vec<(usize, Row)>, LabError> {
+fn data_rows(sheet: &Sheet, ignore: &[String], variables: &Variables) -> Result<Vec<(usize, Row)>, LabError> {
     let columns = Columns::of(sheet, ignore, variables)?;
-    let of_form = |name: &&str| RESERVED.iter().position(|known| known == name).and_then(|k| columns.reserved[k]);
-    if let Some(name) = RESERVED.iter().filter(|name| **name != TARGETS_COLUMN).find(|name| of_form(name).is_some()) {
+    let of_form =
+        |name: &&str| RESERVED.iter().position(|known| known == name).and_then(|k| columns.reserved[k]);
+    if let Some(name) =
+        RESERVED.iter().filter(|name| **name != TARGETS_COLUMN).find(|name| of_form(name).is_some())
+    {
         return Err(LabError::refused(
             &sheet.file,
-            format!("column {name:?} belongs to a form; forms go in with `seabed lab record`, or use --ignore {name}"),
+            format!(
+                "column {name:?} belongs to a form; forms go in with `seabed lab record`, or use --ignore {name}"
+            ),
         ));
     }
     if let Some(node) = columns.variables.iter().position(Option::is_none) {
@@ -206,7 +209,8 @@ fn complete_rows(
     let data = read_table(path, &ReadOptions { ignore: ignore.to_vec() })?.dataset;
     let data = data.reordered(variables.names())?;
     let row = |row: usize| {
-        let place = || Place { file: Some(path.display().to_string()), row: Some(row + 1), ..Place::default() };
+        let place =
+            || Place { file: Some(path.display().to_string()), row: Some(row + 1), ..Place::default() };
         let cells = (0..data.variables()).map(|node| {
             let value = data.column(node)[row];
             let refusal = variables.refuses(node, value);
@@ -259,7 +263,11 @@ pub(super) fn warnings(rows: &[(usize, &Row)], state: &State) -> Vec<String> {
         }
         let known: Vec<f64> = state.rows().filter_map(|row| row.cells[node]).collect();
         warnings.extend(slip(&measured, &known, variable.bounds).map(|slip| {
-            let unit = if variable.unit.is_empty() { String::new() } else { format!(" Its unit is {}.", variable.unit) };
+            let unit = if variable.unit.is_empty() {
+                String::new()
+            } else {
+                format!(" Its unit is {}.", variable.unit)
+            };
             format!("{name}: {slip}; another unit, or a slip of the decimal point?{unit}")
         }));
     }
@@ -275,7 +283,8 @@ fn slip(new: &[(usize, f64)], known: &[f64], bounds: Option<[f64; 2]>) -> Option
         bounds.map_or(0.0, |[low, high]| low.abs().max(high.abs()))
     };
     if by_data {
-        let (here, there) = (median(new.iter().map(|(_, value)| value.abs()))?, median(known.iter().map(|v| v.abs()))?);
+        let (here, there) =
+            (median(new.iter().map(|(_, value)| value.abs()))?, median(known.iter().map(|v| v.abs()))?);
         let ratio = here / there;
         if ratio.is_finite() && ratio > 0.0 && !(1.0 / SLIP..=SLIP).contains(&ratio) {
             let (times, which) = if ratio > 1.0 { (ratio, "larger") } else { (1.0 / ratio, "smaller") };
@@ -304,7 +313,10 @@ mod tests {
         let larger = slip(&numbered(&[3e3, 6e4, 2e4]), &known, None).unwrap();
         assert_eq!(larger, "values are typically 769 times larger than those known");
         assert!(slip(&numbered(&[3e-3, 6e-2, 2e-2]), &known, None).unwrap().contains("smaller"));
-        assert_eq!(slip(&numbered(&[3.0, 5e4, 7.0]), &known, None).unwrap(), "row 2 has 50000, 1000 times what was known");
+        assert_eq!(
+            slip(&numbered(&[3.0, 5e4, 7.0]), &known, None).unwrap(),
+            "row 2 has 50000, 1000 times what was known"
+        );
         // Without data the bounds tell.
         assert!(slip(&numbered(&[3.0, 400.0]), &[], Some([0.0, 10.0])).is_some());
         assert_eq!(slip(&numbered(&[3.0, 40.0]), &[], Some([0.0, 10.0])), None);

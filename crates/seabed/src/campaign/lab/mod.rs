@@ -5,7 +5,7 @@
 //! lost or half there, nothing is ever deleted, and the last action can be taken back.
 //!
 //! - `variables`: units, transforms, what can be set, what is known;
-//! - `door`: making and opening files, recognising what is no campaign; `store`: all other SQL;
+//! - `door`: making and opening files, recognising what is no campaign; `load` and `store`: all other SQL;
 //! - `state`: the campaign in memory, as every decision sees it;
 //! - `intake` and `record`: what comes in, checked: data files, and filled forms; `form`: the forms;
 //! - `belief` and `propose`: what is believed, and what to do next; `status`, `export`: what people look at.
@@ -15,6 +15,7 @@ mod door;
 mod export;
 mod form;
 mod intake;
+mod load;
 mod propose;
 mod record;
 mod state;

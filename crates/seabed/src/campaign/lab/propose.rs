@@ -99,8 +99,9 @@ impl Lab {
                 let id = change.proposal(action, belief.id, wishes, &designed)?;
                 let replicates = wishes.design.replicates as u32;
                 let names = state.variables.names();
-                let keep =
-                    |settings: &Vec<(Node, f64)>| change.experiment(action, Some(id), settings, replicates, names);
+                let keep = |settings: &Vec<(Node, f64)>| {
+                    change.experiment(action, Some(id), settings, replicates, names)
+                };
                 let experiments = settings.iter().map(keep).collect::<Result<Vec<_>, _>>()?;
                 Ok(Some((id, experiments)))
             })?;

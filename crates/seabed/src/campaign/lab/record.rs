@@ -101,7 +101,12 @@ impl Lab {
                         id
                     }
                 };
-                change.record(&Record { action, status, row, file: file.to_string() }, experiment, replicate, names)?;
+                change.record(
+                    &Record { action, status, row, file: file.to_string() },
+                    experiment,
+                    replicate,
+                    names,
+                )?;
             }
             Ok(recorded)
         })
@@ -115,12 +120,16 @@ impl Lab {
             let name = experiment_name(experiment.id);
             let place = format!("{name}, replicate {}", correction.replicate);
             let Some(before) = experiment.newest(correction.replicate) else {
-                return Err(LabError::refused(place, "nothing is recorded of it yet; `seabed lab record` does that"));
+                return Err(LabError::refused(
+                    place,
+                    "nothing is recorded of it yet; `seabed lab record` does that",
+                ));
             };
             let mut after = Record { file: String::new(), ..before.clone() };
             for (name, value) in &correction.values {
                 let Some(node) = position(names, name.trim()) else {
-                    let near = closest(name, names).map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+                    let near = closest(name, names)
+                        .map_or(String::new(), |near| format!("; did you mean {near:?}?"));
                     return Err(LabError::refused(place, format!("there is no variable {name:?}{near}")));
                 };
                 if let Some(problem) = value.and_then(|value| variables.refuses(node, value)) {
@@ -156,7 +165,9 @@ fn find<'s>(name: &str, state: &'s State) -> Result<&'s Experiment, LabError> {
         return Err(no(last.unwrap_or_else(|| "; none was proposed yet".into())));
     };
     if !experiment.live {
-        return Err(no(": it was taken back; to record it all the same, leave its experiment cell empty".into()));
+        return Err(no(
+            ": it was taken back; to record it all the same, leave its experiment cell empty".into()
+        ));
     }
     Ok(experiment)
 }
@@ -215,7 +226,10 @@ fn plan(sheet: &Sheet, state: &State, amend: bool, again: bool) -> Result<(Recor
                 continue;
             }
             Some(before) if !fresh && !amend && !completes(before, status, &row) => {
-                return Err(LabError::refused(place, contradiction(id, replicate, before, status, &row, state)));
+                return Err(LabError::refused(
+                    place,
+                    contradiction(id, replicate, before, status, &row, state),
+                ));
             }
             _ => {}
         }
@@ -263,7 +277,9 @@ fn contradiction(
     } else {
         "with other values".to_string()
     };
-    format!("{name} replicate {replicate} is recorded {difference}; to correct it use `seabed lab amend` with this file")
+    format!(
+        "{name} replicate {replicate} is recorded {difference}; to correct it use `seabed lab amend` with this file"
+    )
 }
 
 /// What a row of a form says; none if it is not filled in.
@@ -276,15 +292,21 @@ fn understand(row: &SheetRow, columns: &Columns, state: &State) -> Result<Option
     let status = match text("status").to_lowercase().as_str() {
         "" => None,
         other => Some(Status::named(other).ok_or_else(|| {
-            let problem = format!("{:?} is no status; write done, failed, pending, or nothing", text("status"));
+            let problem =
+                format!("{:?} is no status; write done, failed, pending, or nothing", text("status"));
             LabError::refused(at("status"), problem)
         })?),
     };
     let replicate = match text("replicate") {
         "" => 1,
-        number => number.parse().ok().filter(|&number| (1..=1_000_000).contains(&number)).ok_or_else(|| {
-            LabError::refused(at("replicate"), format!("{number:?} is no number of a replicate; count from 1"))
-        })?,
+        number => {
+            number.parse().ok().filter(|&number| (1..=1_000_000).contains(&number)).ok_or_else(|| {
+                LabError::refused(
+                    at("replicate"),
+                    format!("{number:?} is no number of a replicate; count from 1"),
+                )
+            })?
+        }
     };
     let name = text("experiment");
     let experiment = if name.is_empty() {
@@ -320,16 +342,19 @@ fn understand(row: &SheetRow, columns: &Columns, state: &State) -> Result<Option
         (None, false) => return Ok(None),
     };
     match (status, experiment, measured) {
-        (Status::Pending, _, true) => {
-            Err(LabError::refused(at("status"), "values are filled in, but the status is pending; remove one of the two"))
-        }
+        (Status::Pending, _, true) => Err(LabError::refused(
+            at("status"),
+            "values are filled in, but the status is pending; remove one of the two",
+        )),
         (Status::Pending, ..) => Ok(None),
-        (Status::Done, _, false) => {
-            Err(LabError::refused(at("status"), "it is done, but nothing was measured; fill in values, or write failed"))
-        }
-        (Status::Failed, None, _) => {
-            Err(LabError::refused(at("status"), "an experiment that nobody proposed cannot fail; remove the row"))
-        }
+        (Status::Done, _, false) => Err(LabError::refused(
+            at("status"),
+            "it is done, but nothing was measured; fill in values, or write failed",
+        )),
+        (Status::Failed, None, _) => Err(LabError::refused(
+            at("status"),
+            "an experiment that nobody proposed cannot fail; remove the row",
+        )),
         _ => {
             let id = experiment.map(|experiment| experiment.id);
             let row_values = Row { targets, cells };

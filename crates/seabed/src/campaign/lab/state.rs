@@ -165,7 +165,8 @@ impl Experiment {
 
     /// The newest records of the replicates that were measured.
     pub fn measured(&self) -> impl Iterator<Item = (u32, &Record)> {
-        let newest = self.records.iter().filter_map(|(&replicate, records)| Some((replicate, records.last()?)));
+        let newest =
+            self.records.iter().filter_map(|(&replicate, records)| Some((replicate, records.last()?)));
         newest.filter(|(_, record)| record.status == Status::Done)
     }
 }

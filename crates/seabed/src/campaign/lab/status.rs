@@ -99,13 +99,7 @@ impl Lab {
     /// Where the campaign stands, from what is in the file.
     pub fn summary(&self) -> Result<Summary, LabError> {
         let state = self.state()?;
-        let wishes = last_wishes(&state);
-        let present = self.known_belief(&state, &wishes.posterior)?;
-        let fresh = present.is_some();
-        let belief = match (present, state.proposals.last()) {
-            (None, Some(proposal)) => Some(self.belief_of(proposal.belief)?),
-            (present, _) => present,
-        };
+        let (belief, fresh) = self.newest_belief(&state)?;
         let mut summary = self.of(&state, belief.as_ref())?;
         summary.not_yet_learned = !fresh && summary.rows > 0;
         if let Some(proposal) = state.proposals.last().filter(|_| fresh) {
@@ -180,13 +174,20 @@ impl Lab {
         })
     }
 
+    /// The belief after all that is in force, or else the one of the last proposal; is it the former?
+    fn newest_belief(&self, state: &State) -> Result<(Option<Belief>, bool), LabError> {
+        match (self.known_belief(state, &last_wishes(state).posterior)?, state.proposals.last()) {
+            (None, Some(proposal)) => Ok((Some(self.belief_of(proposal.belief)?), false)),
+            (present, _) => {
+                let fresh = present.is_some();
+                Ok((present, fresh))
+            }
+        }
+    }
+
     /// The edge probabilities of the newest belief about the rows in force, or of the last proposal: `[i][j]` of i -> j.
     pub fn edge_probabilities(&self) -> Result<Option<Vec<Vec<f64>>>, LabError> {
-        let state = self.state()?;
-        let belief = match (self.known_belief(&state, &last_wishes(&state).posterior)?, state.proposals.last()) {
-            (None, Some(proposal)) => Some(self.belief_of(proposal.belief)?),
-            (present, _) => present,
-        };
+        let (belief, _) = self.newest_belief(&self.state()?)?;
         Ok(belief.map(|belief| belief.ensemble.edge_probabilities()))
     }
 }

@@ -109,8 +109,9 @@ impl Variables {
     pub fn from_toml(text: &str, source: &str) -> Result<Self, LabError> {
         let wrong = |problem: String| LabError::Variables { source_name: source.to_string(), problem };
         let table = parse_table(text, source)?;
-        let form: Form =
-            table.try_into().map_err(|error: toml::de::Error| wrong(error.message().trim_end().to_string()))?;
+        let form: Form = table
+            .try_into()
+            .map_err(|error: toml::de::Error| wrong(error.message().trim_end().to_string()))?;
         let names: Names = form.variable.iter().map(|variable| variable.name.clone()).collect();
         check_names(&names).map_err(|error| wrong(error.to_string()))?;
         if names.is_empty() {
@@ -123,7 +124,8 @@ impl Variables {
                 levels.dedup();
             }
             let problem = problem_of(variable);
-            problem.map_or(Ok(()), |problem| Err(wrong(format!("variable {:?}: {problem}", variable.name))))?;
+            problem
+                .map_or(Ok(()), |problem| Err(wrong(format!("variable {:?}: {problem}", variable.name))))?;
         }
         let knowledge = toml::to_string(&form.knowledge).expect("it was read as a table");
         let knowledge = Knowledge::from_toml(&knowledge, &names)
@@ -222,7 +224,9 @@ fn problem_of(variable: &Variable) -> Option<String> {
         return Some("it has bounds and levels; keep one of the two".into());
     }
     if variable.intervene && variable.bounds.is_none() && variable.levels.is_none() {
-        return Some("it can be intervened on; say to which values: `bounds = [LOW, HIGH]` or `levels = […]`".into());
+        return Some(
+            "it can be intervened on; say to which values: `bounds = [LOW, HIGH]` or `levels = […]`".into(),
+        );
     }
     let values = variable.bounds.iter().flatten().chain(variable.levels.iter().flatten());
     let outside = values.copied().find(|&value| variable.transform.apply(value).is_none());
@@ -260,7 +264,8 @@ pub fn draft(data: &Dataset, source: &str) -> String {
         let low = column.iter().copied().fold(f64::INFINITY, f64::min);
         let high = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let wide = low > 0.0 && high / low > 100.0;
-        let transform = if wide { "\"log\"  # its values span more than two orders of magnitude" } else { "\"none\"" };
+        let transform =
+            if wide { "\"log\"  # its values span more than two orders of magnitude" } else { "\"none\"" };
         let _ = write!(
             text,
             "\n[[variable]]\nname = {}\nunit = \"\"\ntransform = {transform}\nintervene = true\n\
@@ -328,11 +333,20 @@ mod tests {
             ("[[variable]]\nname = \"status\"", "forms have a column of this name"),
             ("[[variable]]\nname = \"a\"\nintervene = true", "say to which values"),
             ("[[variable]]\nname = \"a\"\nbounds = [0, 1]\nlevels = [1]", "keep one of the two"),
-            ("[[variable]]\nname = \"a\"\nbounds = [0, 1]\ntransform = \"log\"", "`log` takes numbers above 0"),
+            (
+                "[[variable]]\nname = \"a\"\nbounds = [0, 1]\ntransform = \"log\"",
+                "`log` takes numbers above 0",
+            ),
             ("[[variable]]\nname = \"a\"\nintervene = true\nbounds = [2, 1]", "the lower one first"),
-            ("[[variable]]\nname = \"a\"\nintervene = true\nbounds = [1, 2]\ncost = 0", "costs are finite and above 0"),
+            (
+                "[[variable]]\nname = \"a\"\nintervene = true\nbounds = [1, 2]\ncost = 0",
+                "costs are finite and above 0",
+            ),
             ("[[variable]]\nname = \"a\"\n[[variable]]\nname = \"a\"", "both called"),
-            ("[[variable]]\nname = \"a\"\n[knowledge]\nforbidden = [[\"a\", \"c\"]]", "\"c\" is not a variable"),
+            (
+                "[[variable]]\nname = \"a\"\n[knowledge]\nforbidden = [[\"a\", \"c\"]]",
+                "\"c\" is not a variable",
+            ),
             ("[[variable]]\nname = \"a\"\nbound = [1, 2]", "unknown field `bound`"),
         ];
         for (text, part) in cases {
