@@ -540,7 +540,7 @@ fn bad_data_are_refused_as_a_whole_and_odd_data_are_warned_of() {
         assert!(message.contains(part), "{text}: {message}");
         assert_eq!(content(&lab.state().unwrap()), before);
     }
-    let odd = "a,b,c,intervention_targets\n5,0.5,3,b\n1,0,3000,\n2,1,2,a\n200,0,1,a\n,1,1,a\n1,1,1,\n";
+    let odd = "a,b,c,intervention_targets\n5,0.5,3,b\n1,0,3000,\n2,1,2,a\n200,0,1,a\n,1,1,a\n450,1,1,\n";
     let added = add(&mut lab, folder.path(), odd, false).unwrap();
     assert_eq!((added.rows, added.interventional, added.incomplete), (6, 4, 1));
     for part in [
@@ -548,6 +548,7 @@ fn bad_data_are_refused_as_a_whole_and_odd_data_are_warned_of() {
         "a was set to a value",
         "a was set, but to what is not said",
         "c: row 2 has 3000",
+        "1 values of a are far outside its bounds 0.1 to 100, first in row 6 (450)",
     ] {
         assert!(added.warnings.iter().any(|warning| warning.contains(part)), "{part}: {:?}", added.warnings);
     }

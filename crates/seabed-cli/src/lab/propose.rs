@@ -173,9 +173,13 @@ fn tell(
         0 => String::new(),
         count => format!(" ({count} with missing values set aside)"),
     };
+    let beyond = match proposed.pending {
+        0 => String::new(),
+        count => format!(", beyond {count} pending outcomes"),
+    };
     let mut text = format!(
-        "proposal {} from {} rows{aside}, beyond {} pending outcomes\n{:>10}  {:>11}  {:>7}  {:>7}  {:>6}  what\n",
-        proposed.id, belief.rows, proposed.pending, "experiment", "information", "±", "gain", "cost"
+        "proposal {} from {} rows{aside}{beyond}\n{:>10}  {:>11}  {:>7}  {:>7}  {:>6}  what\n",
+        proposed.id, belief.rows, "experiment", "information", "±", "gain", "cost"
     );
     for (experiment, &id) in designed.batch.iter().zip(&proposed.experiments) {
         text += &format!(

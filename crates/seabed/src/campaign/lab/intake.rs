@@ -253,10 +253,13 @@ pub(super) fn warnings(rows: &[(usize, &Row)], state: &State) -> Vec<String> {
         }
         let measured: Vec<(usize, f64)> = values(false).collect();
         if let Some([low, high]) = variable.bounds {
-            let beyond: Vec<_> = measured.iter().filter(|(_, value)| !allowed(*value)).collect();
+            // Bounds are for what is set; what is measured may well be a little beyond.
+            let (least, most) = (low - (high - low), high + (high - low));
+            let beyond: Vec<_> =
+                measured.iter().filter(|(_, value)| !(least..=most).contains(value)).collect();
             if let Some((row, value)) = beyond.first() {
                 warnings.push(format!(
-                    "{} values of {name} are outside its bounds {low} to {high}, first in row {row} ({value})",
+                    "{} values of {name} are far outside its bounds {low} to {high}, first in row {row} ({value})",
                     beyond.len()
                 ));
             }

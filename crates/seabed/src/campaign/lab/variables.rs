@@ -245,6 +245,14 @@ fn four_digits(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
+/// To four significant digits, not to the inner side.
+fn outward(value: f64, direction: f64) -> f64 {
+    let rounded = four_digits(value);
+    let inside = (rounded - value) * direction < 0.0;
+    let unit = 10f64.powf(value.abs().log10().floor() - 3.0);
+    if inside && unit.is_finite() { four_digits(rounded + direction * unit) } else { rounded }
+}
+
 /// A draft of the variables of data, for the user to edit: every variable can be set, within what was seen.
 pub fn draft(data: &Dataset, source: &str) -> String {
     let mut text = format!(
@@ -271,8 +279,8 @@ pub fn draft(data: &Dataset, source: &str) -> String {
             "\n[[variable]]\nname = {}\nunit = \"\"\ntransform = {transform}\nintervene = true\n\
              bounds = [{:?}, {:?}]  # what was seen\ncost = 1\n",
             toml::Value::String(name.clone()),
-            four_digits(low),
-            four_digits(high),
+            outward(low, -1.0),
+            outward(high, 1.0),
         );
     }
     text
@@ -358,11 +366,11 @@ mod tests {
     #[test]
     fn a_draft_is_a_variables_file() {
         let names: Names = ["a\"b".to_string(), "c".to_string()].into();
-        let columns = vec![vec![0.01, 50.0, 3.0], vec![-1.23456, 0.0, 2.0]];
+        let columns = vec![vec![0.01, 50.0, 3.0], vec![-1.23456, 0.0, 2.00004]];
         let data = Dataset::with_regime(names, columns, NodeSet::empty(2)).unwrap();
         let variables = of(&draft(&data, "d.csv")).unwrap();
         assert_eq!(variables.list()[0].transform, Transform::Log);
-        assert_eq!(variables.list()[1].bounds, Some([-1.235, 2.0]));
+        assert_eq!(variables.list()[1].bounds, Some([-1.235, 2.001]));
         assert!(variables.list().iter().all(|variable| variable.intervene));
     }
 }
