@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use seabed::campaign::Evaluation;
-use seabed::campaign::lab::{State, Summary};
+use seabed::campaign::lab::{Experiment, RoundSummary, State, Summary};
 use seabed::data::write_atomically;
 use seabed_report::{InformationCurve, Intervention, MetricRow, RunView, run_html};
 
@@ -47,40 +47,46 @@ pub fn report(arguments: &Report, open: &Opener) -> Result<(), Failure> {
 
 fn view(title: String, state: &State, summary: &Summary, edge_probabilities: Vec<Vec<f64>>) -> RunView {
     let names = state.variables.names();
-    let round = |(round, proposal): (usize, &seabed::campaign::lab::RoundSummary)| MetricRow {
-        round,
+    let round = |proposal: &RoundSummary| MetricRow {
+        round: proposal.proposal as usize,
         interventional_samples: proposal.interventional,
         batch_information: Some(proposal.information),
         ..MetricRow::default()
     };
-    // What was set, as far as it was measured, in the order of the experiments.
-    let of_experiment = |experiment: &seabed::campaign::lab::Experiment| -> Vec<Intervention> {
-        let place = state.proposals.iter().position(|proposal| Some(proposal.id) == experiment.proposal);
-        let mates: Vec<i64> =
-            state.live().filter(|e| e.proposal == experiment.proposal).map(|mate| mate.id).collect();
-        let chosen = place.and_then(|at| {
-            let within = mates.iter().position(|&id| id == experiment.id)?;
-            state.proposals[at].designed.batch.get(within)
-        });
-        let made = experiment.measured().map(|(_, record)| {
-            let value = |&node: &usize| Some((names[node].clone(), record.row.cells[node]?));
-            Intervention {
-                round: place.unwrap_or(state.proposals.len()),
-                targets: record.row.targets.iter().filter_map(value).collect(),
-                information: chosen.map(|chosen| chosen.information),
-                standard_error: chosen.map(|chosen| chosen.standard_error),
-            }
-        });
-        made.filter(|intervention| !intervention.targets.is_empty()).collect()
-    };
     let last = state.proposals.last();
+    // What was set, and what is to be set by the last proposal; what nobody proposed is of round 0.
+    let of_experiment = |experiment: &Experiment| -> Vec<Intervention> {
+        let proposal = state.proposals.iter().find(|proposal| Some(proposal.id) == experiment.proposal);
+        let mates = state.live().filter(|mate| mate.proposal == experiment.proposal);
+        let within = mates.map(|mate| mate.id).position(|id| id == experiment.id);
+        let chosen = proposal.and_then(|proposal| proposal.designed.batch.get(within?));
+        let of_targets = |targets: Vec<(String, f64)>| Intervention {
+            round: proposal.map_or(0, |proposal| proposal.id as usize),
+            targets,
+            information: chosen.map(|chosen| chosen.information),
+            standard_error: chosen.map(|chosen| chosen.standard_error),
+        };
+        let measured = experiment.measured().map(|(_, record)| {
+            let value = |&node: &usize| Some((names[node].clone(), record.row.cells[node]?));
+            record.row.targets.iter().filter_map(value).collect::<Vec<_>>()
+        });
+        let planned = experiment
+            .pending()
+            .filter(|_| last.map(|last| last.id) == experiment.proposal)
+            .map(|_| experiment.settings.iter().map(|&(node, value)| (names[node].clone(), value)).collect());
+        measured.chain(planned).filter(|targets| !targets.is_empty()).map(of_targets).collect()
+    };
+    let title = match summary.pending.len() {
+        0 => title,
+        count => format!("{title} ({count} outcomes pending)"),
+    };
     RunView {
         title,
         config_text: text(state, summary),
         names: names.to_vec(),
         truth: None,
         edge_probabilities,
-        rows: summary.rounds.iter().enumerate().map(round).collect(),
+        rows: summary.rounds.iter().map(round).collect(),
         interventions: state.live().flat_map(of_experiment).collect(),
         curves: last.map_or(Vec::new(), |proposal| curves(&proposal.designed.evaluated)),
         timing: Vec::new(),
