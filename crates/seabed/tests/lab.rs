@@ -517,6 +517,29 @@ fn newer_damaged_and_cut_off_campaigns_are_refused_and_left_alone() {
     Lab::open(&path, WAIT).unwrap();
 }
 
+/// A digit that changes on the disk is still a number: only the fingerprint tells.
+#[test]
+fn a_changed_value_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, mut lab) = new_lab(folder.path());
+    add(&mut lab, folder.path(), &observations(10, 1), false).unwrap();
+    lab.record("extra.csv", b"a,b,c\n1,2,3\n", false, false, "").unwrap();
+    lab.undo().unwrap();
+    assert_eq!(lab.check().unwrap(), Vec::<String>::new());
+    let other = rusqlite::Connection::open(&path).unwrap();
+    for (sql, action) in [
+        ("UPDATE measured SET cells = '[1,2,3.5]' WHERE id = 7", 2),
+        ("UPDATE record SET cells = '[1,2,4]'", 3),
+        ("UPDATE action SET note = 'mine' WHERE id = 1", 1),
+        ("DELETE FROM record", 3),
+    ] {
+        other.execute_batch(sql).unwrap();
+        let problems = lab.check().unwrap();
+        let expected = format!("what action {action} wrote is not what it was");
+        assert!(problems.contains(&expected), "{sql}: {problems:?}");
+    }
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // Bad data, bad forms.
 

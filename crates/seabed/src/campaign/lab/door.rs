@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::variables::Variables;
-use super::{Lab, LabError, time};
+use super::{Lab, LabError, digest, time};
 
 /// "sbed" in the header of the file, where SQLite keeps room for it.
 const APPLICATION: u32 = 0x7362_6564;
@@ -39,6 +39,7 @@ impl Lab {
                 [what.as_str(), &now, note],
             )?;
             change.execute("INSERT INTO variables VALUES (1, ?1)", [variables])?;
+            digest::seal(&change, 1)?;
             change.commit()?;
             Ok(memory.serialize("main")?.to_vec())
         })();

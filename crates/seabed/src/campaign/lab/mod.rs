@@ -6,11 +6,13 @@
 //!
 //! - `variables`: units, transforms, what can be set, what is known;
 //! - `door`: making and opening files, recognising what is no campaign; `load` and `store`: all other SQL;
+//!   `digest`: fingerprints of what was written;
 //! - `state`: the campaign in memory, as every decision sees it;
 //! - `intake` and `record`: what comes in, checked: data files, and filled forms; `form`: the forms;
 //! - `belief` and `propose`: what is believed, and what to do next; `status`, `export`: what people look at.
 
 mod belief;
+mod digest;
 mod door;
 mod export;
 mod form;
@@ -37,7 +39,7 @@ pub use form::{FormRow, experiment_name, write_form};
 pub use intake::{AddOptions, Added};
 pub use propose::{Proposed, Wishes};
 pub use record::{Correction, Recorded};
-pub use state::{Action, Experiment, Proposal, Record, Row, Source, State, Status};
+pub use state::{Action, Experiment, Proposal, Record, Row, Settings, Source, State, Status};
 pub use status::{Edge, PendingOutcome, RoundSummary, Summary};
 pub use variables::{RESERVED, Transform, Variable, Variables, draft};
 

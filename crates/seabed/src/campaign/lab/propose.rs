@@ -5,11 +5,10 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::belief::{Belief, Fitting, default_posterior};
-use super::state::State;
+use super::state::{Settings, State};
 use super::{Lab, LabError, time};
 use crate::campaign::{CampaignError, DesignSettings, Designed, PosteriorSettings};
 use crate::design::{Batch, Designer, Goal};
-use crate::graph::Node;
 use crate::num::random::{Purpose, Seed};
 use crate::scm::Intervention;
 
@@ -99,9 +98,8 @@ impl Lab {
                 let id = change.proposal(action, belief.id, wishes, &designed)?;
                 let replicates = wishes.design.replicates as u32;
                 let names = state.variables.names();
-                let keep = |settings: &Vec<(Node, f64)>| {
-                    change.experiment(action, Some(id), settings, replicates, names)
-                };
+                let keep =
+                    |settings: &Settings| change.experiment(action, Some(id), settings, replicates, names);
                 let experiments = settings.iter().map(keep).collect::<Result<Vec<_>, _>>()?;
                 Ok(Some((id, experiments)))
             })?;
@@ -119,7 +117,7 @@ pub(super) fn designed(
     state: &State,
     belief: &Belief,
     wishes: &Wishes,
-) -> Result<(Designed, Vec<Vec<(Node, f64)>>), LabError> {
+) -> Result<(Designed, Vec<Settings>), LabError> {
     let start = Instant::now();
     let constraints = state.variables.constraints(wishes.budget, wishes.max_repeats, wishes.max_targets);
     let designer = Designer { goal: wishes.goal, ..wishes.design.designer() };
@@ -129,7 +127,7 @@ pub(super) fn designed(
     if batch.chosen.is_empty() {
         return Err(CampaignError::EmptyBatch { round: state.proposals.len() + 1 }.into());
     }
-    let settings: Vec<Vec<(Node, f64)>> =
+    let settings: Vec<Settings> =
         batch.chosen.iter().map(|chosen| state.variables.to_laboratory(&chosen.design)).collect();
     let designed = in_laboratory_units(&batch, state, start.elapsed().as_secs_f64());
     let numbers = designed.batch.iter().flat_map(|e| [e.information, e.standard_error, e.gain]);

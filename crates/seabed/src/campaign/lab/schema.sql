@@ -1,5 +1,5 @@
 -- Version 1. Rows are added and never changed or removed, but for `action.undone` and what is derived (`belief`,
--- `unfinished`). A row is in force if its action is not undone.
+-- `unfinished`). `action.digest` is a fingerprint of all that the action wrote. A row is in force if its action is not undone.
 
 CREATE TABLE campaign (
     one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -12,7 +12,8 @@ CREATE TABLE action (
     what TEXT NOT NULL,
     at TEXT NOT NULL,
     note TEXT NOT NULL,
-    undone TEXT
+    undone TEXT,
+    digest TEXT
 ) STRICT;
 
 CREATE TABLE variables (
@@ -83,4 +84,6 @@ CREATE TABLE record (
 ) STRICT;
 
 CREATE INDEX measured_of_source ON measured (source);
+CREATE INDEX experiment_of_action ON experiment (action);
+CREATE INDEX record_of_action ON record (action);
 CREATE INDEX record_of_experiment ON record (experiment, replicate);

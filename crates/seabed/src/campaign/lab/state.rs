@@ -9,6 +9,9 @@ use crate::data::Dataset;
 use crate::graph::{Node, NodeSet};
 use crate::scm::Intervention;
 
+/// What is set, to what, in the laboratory's units; ascending by node.
+pub type Settings = Vec<(Node, f64)>;
+
 /// Values of one measurement in the laboratory's units, and who was intervened on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
@@ -52,7 +55,7 @@ pub struct Experiment {
     /// Of which proposal, if of any.
     pub proposal: Option<i64>,
     /// What is to be set, to what, in the laboratory's units.
-    pub settings: Vec<(Node, f64)>,
+    pub settings: Settings,
     /// How often it is to be made.
     pub replicates: u32,
     /// Is it in force?

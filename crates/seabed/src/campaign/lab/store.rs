@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 use super::load::{list, load, unreadable};
 use super::propose::Wishes;
 use super::state::{Record, Source, State};
-use super::{Lab, LabError};
+use super::{Lab, LabError, digest};
 use crate::campaign::Designed;
 use crate::data::TARGET_SEPARATOR;
 use crate::graph::Node;
@@ -44,6 +44,12 @@ impl Lab {
         let state = load(&change.transaction).map_err(|error| unreadable(&change.lab, error))?;
         let done = work(&change, &state)?;
         let Change { transaction, lab } = change;
+        let sealed =
+            transaction.query_row("SELECT max(id) FROM action", [], |row| row.get(0)).and_then(|newest| {
+                let fresh = state.actions.last().is_none_or(|action| action.id < newest);
+                if fresh { digest::seal(&transaction, newest) } else { Ok(()) }
+            });
+        sealed.map_err(|error| super::door::understood(&lab, error))?;
         transaction.commit().map_err(|error| super::door::understood(&lab, error))?;
         Ok(done)
     }
@@ -110,6 +116,8 @@ impl Lab {
         let mut problems = self.problems("integrity_check").map_err(|error| self.failed(error))?;
         let broken = self.problems("foreign_key_check").map_err(|error| self.failed(error))?;
         problems.extend(broken.into_iter().map(|table| format!("a row of {table} refers to nothing")));
+        let broken = digest::broken(&self.connection).map_err(|error| self.failed(error))?;
+        problems.extend(broken.into_iter().map(|id| format!("what action {id} wrote is not what it was")));
         match self.state() {
             Err(LabError::Damaged { problem, .. }) => problems.push(problem),
             Err(other) => return Err(other),
