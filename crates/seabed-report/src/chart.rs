@@ -67,7 +67,7 @@ impl Chart {
         let mut body = String::new();
         let title = fitted(&self.title, 13.0, WIDTH - 20.0);
         let _ = writeln!(body, "<text class=\"title\" x=\"12\" y=\"18\">{}</text>", escape(&title));
-        axes(&mut body, &x, &y);
+        axes(&mut body, &x, &y, false);
         let middle = at((LEFT + RIGHT) / 2.0);
         let _ = writeln!(
             body,
@@ -94,17 +94,20 @@ impl Chart {
     }
 }
 
-fn axes(body: &mut String, x: &Scale, y: &Scale) {
+/// Ticks, their numbers, the grid and the line at the bottom, where the two scales put them.
+pub(crate) fn axes(body: &mut String, x: &Scale, y: &Scale, small: bool) {
+    let (class, gap, drop, below) =
+        if small { ("soft small", 4.0, 3.5, 14.0) } else { ("soft", 6.0, 4.0, 17.0) };
+    let (left, right, bottom) = (x.from, at(x.to), at(y.from));
     for &tick in &y.ticks {
         let place = y.place(tick);
         let _ = writeln!(
             body,
-            "<path class=\"grid\" d=\"M{} {}H{}\"/><text class=\"soft end\" x=\"{}\" y=\"{}\">{}</text>",
-            at(LEFT),
+            "<path class=\"grid\" d=\"M{} {}H{right}\"/><text class=\"{class} end\" x=\"{}\" y=\"{}\">{}</text>",
+            at(left),
             at(place),
-            at(RIGHT),
-            at(LEFT - 6.0),
-            at(place + 4.0),
+            at(left - gap),
+            at(place + drop),
             y.label(tick)
         );
     }
@@ -112,13 +115,13 @@ fn axes(body: &mut String, x: &Scale, y: &Scale) {
         let place = at(x.place(tick));
         let _ = writeln!(
             body,
-            "<path class=\"axis\" d=\"M{place} {}v4\"/><text class=\"soft mid\" x=\"{place}\" y=\"{}\">{}</text>",
-            at(BOTTOM),
-            at(BOTTOM + 17.0),
+            "<path class=\"axis\" d=\"M{place} {bottom}v4\"/>\
+             <text class=\"{class} mid\" x=\"{place}\" y=\"{}\">{}</text>",
+            at(y.from + below),
             x.label(tick)
         );
     }
-    let _ = writeln!(body, "<path class=\"axis\" d=\"M{} {}H{}\"/>", at(LEFT), at(BOTTOM), at(RIGHT));
+    let _ = writeln!(body, "<path class=\"axis\" d=\"M{} {bottom}H{right}\"/>", at(left));
 }
 
 impl Series {

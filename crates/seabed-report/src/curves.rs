@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::chart::marker;
+use crate::chart::{axes, marker};
 use crate::model::{InformationCurve, RunView};
 use crate::scale::{Scale, drawable};
 use crate::style::{Look, Marker, look};
@@ -78,39 +78,14 @@ fn panel(run: &RunView, curve: &InformationCurve, y: &Scale) -> Figure {
     let (left, right, bottom) = (44.0, WIDTH - 12.0, HEIGHT - 36.0);
     let x = Scale::covering(points.iter().map(|point| point.0), false, left, right, 2);
     let mut body = String::new();
-    for &tick in &y.ticks {
-        let place = y.place(tick);
-        let _ = writeln!(
-            body,
-            "<path class=\"grid\" d=\"M{} {}H{}\"/><text class=\"soft small end\" x=\"{}\" y=\"{}\">{}</text>",
-            at(left),
-            at(place),
-            at(right),
-            at(left - 4.0),
-            at(place + 3.5),
-            y.label(tick)
-        );
-    }
-    for &tick in &x.ticks {
-        let place = at(x.place(tick));
-        let _ = writeln!(
-            body,
-            "<path class=\"axis\" d=\"M{place} {}v3\"/><text class=\"soft small mid\" x=\"{place}\" y=\"{}\">{}</text>",
-            at(bottom),
-            at(bottom + 14.0),
-            x.label(tick)
-        );
-    }
+    axes(&mut body, &x, y, true);
     let middle = (left + right) / 2.0;
     let name = fitted(&curve.target, 12.0, 78.0);
     let _ = writeln!(
         body,
-        "<path class=\"axis\" d=\"M{} {}H{}\"/>\n<text class=\"mid\" x=\"{}\" y=\"{}\">value of \
+        "<text class=\"mid\" x=\"{}\" y=\"{}\">value of \
          <tspan class=\"bold\">{}</tspan></text>\n\
          <text class=\"soft small mid\" transform=\"translate(10 {}) rotate(-90)\">nats</text>",
-        at(left),
-        at(bottom),
-        at(right),
         at(middle),
         at(bottom + 30.0),
         escape(&name),

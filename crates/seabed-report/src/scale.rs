@@ -6,8 +6,8 @@ pub(crate) struct Scale {
     low: f64,
     high: f64,
     /// Where `low` and `high` are on the page.
-    from: f64,
-    to: f64,
+    pub(crate) from: f64,
+    pub(crate) to: f64,
     pub(crate) ticks: Vec<f64>,
     step: f64,
 }

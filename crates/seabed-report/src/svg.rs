@@ -41,7 +41,7 @@ impl Figure {
 
     /// This figure with another below it.
     pub(crate) fn above(mut self, below: &Figure) -> Figure {
-        let _ = write!(self.body, "<g transform=\"translate(0 {})\">{}</g>\n", at(self.height), below.body);
+        let _ = writeln!(self.body, "<g transform=\"translate(0 {})\">{}</g>", at(self.height), below.body);
         self.height += below.height;
         self.width = self.width.max(below.width);
         self

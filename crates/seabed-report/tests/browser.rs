@@ -31,7 +31,13 @@ fn load(browser: &str, file: &Path, dark: bool) -> (String, Vec<String>) {
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--disable-dev-shm-usage", "--window-size=1400,1000", "--enable-logging=stderr", "--v=0"])
+        .args([
+            "--disable-dev-shm-usage",
+            "--window-size=1400,1000",
+            "--enable-logging=stderr",
+            "--v=0",
+            "--timeout=120000",
+        ])
         .arg(format!("--blink-settings=preferredColorScheme={}", if dark { 0 } else { 1 }))
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg("--dump-dom")
