@@ -95,17 +95,22 @@ fn content(state: &State) -> String {
 // ---------------------------------------------------------------------------------------------------------------------
 // The file against a plain model.
 
+/// Proposed or not, what is set, how often.
+type OnPaper = (bool, Vec<(String, f64)>, u32);
+
+/// A status or targets, and cells.
+type Line = (String, Vec<Option<f64>>);
+
 /// A campaign as one would keep it on paper: lists and a stack of copies.
 #[derive(Clone, Default, Debug, PartialEq)]
 struct Paper {
     files: Vec<String>,
-    rows: Vec<(String, Vec<Option<f64>>)>,
-    /// Experiment: proposed?, targets with values, replicates.
-    experiments: BTreeMap<i64, (bool, Vec<(String, f64)>, u32)>,
+    rows: Vec<Line>,
+    experiments: BTreeMap<i64, OnPaper>,
     /// (experiment, replicate): status, cells.
-    records: BTreeMap<(i64, u32), (String, Vec<Option<f64>>)>,
+    records: BTreeMap<(i64, u32), Line>,
     /// Extra rows as they were brought.
-    brought: Vec<(String, Vec<Option<f64>>)>,
+    brought: Vec<Line>,
 }
 
 #[derive(Clone, Debug)]
@@ -239,7 +244,7 @@ impl Both {
         }
         let added = added.unwrap();
         after.files.push(file_mark(file));
-        let rows: Vec<(String, Vec<Option<f64>>)> = match file {
+        let rows: Vec<Line> = match file {
             3 => vec![
                 (String::new(), vec![None, Some(2.0), Some(1.0)]),
                 ("b".into(), vec![Some(3.0), Some(1.0), None]),
