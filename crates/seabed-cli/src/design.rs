@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
+use seabed::campaign::lab::{FormRow, write_form};
 use seabed::campaign::{NoiseName, NoiseSetting, PosteriorKind, PosteriorSettings};
-use seabed::data::{Dataset, Names, ReadOptions, TARGETS_COLUMN, read_table, write_atomically};
+use seabed::data::{Dataset, Names, ReadOptions, read_table, write_atomically};
 use seabed::design::{
-    Allowed, Batch, Constraints, Designer, Estimator, Evaluated, Goal, Information, Levels, Strategy, Values,
+    Allowed, Batch, Chosen, Constraints, Designer, Estimator, Evaluated, Goal, Information, Levels, Strategy,
+    Values,
 };
 use seabed::graph::Node;
 use seabed::num::random::Seed;
@@ -183,7 +185,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         save(path, |out| write_curves(out, &batch.evaluated, names))?;
     }
     if let Some(path) = &arguments.out {
-        save(path, |out| write_form(out, &batch, names, arguments.replicates))?;
+        save(path, |out| write_form(out, names, &form(&batch, names, arguments.replicates)))?;
     }
     let (seconds, cpu_seconds) = used();
     let written = if arguments.json {
@@ -247,7 +249,7 @@ fn designer(arguments: &Arguments, names: &Names) -> Result<Designer, Failure> {
     })
 }
 
-fn parse_goal(text: &str, names: &Names) -> Result<Goal, Failure> {
+pub fn parse_goal(text: &str, names: &Names) -> Result<Goal, Failure> {
     let wrong = || {
         let form = "write edge=A,B, descendants=A or effect=A,B";
         Failure::Input(anyhow::anyhow!("--goal {text}: this is no question; {form}"))
@@ -485,23 +487,14 @@ fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> csv::Result<()>) -> R
 }
 
 /// One row an experiment and replicate: the targets are filled in, the other variables are for the laboratory.
-fn write_form(out: &mut dyn Write, batch: &Batch, names: &Names, replicates: usize) -> csv::Result<()> {
-    let mut table = csv::Writer::from_writer(out);
-    let variables = names.iter().map(String::as_str);
-    table.write_record(["experiment"].into_iter().chain(variables).chain([TARGETS_COLUMN, "status"]))?;
-    for (k, chosen) in batch.chosen.iter().enumerate() {
-        let targets: Vec<&str> =
-            chosen.design.settings().iter().map(|&(node, _)| names[node].as_str()).collect();
-        let cells =
-            (0..names.len()).map(|node| chosen.design.value(node).map_or(String::new(), |v| v.to_string()));
-        let start = [(k + 1).to_string()];
-        let row: Vec<String> =
-            start.into_iter().chain(cells).chain([targets.join(";"), String::new()]).collect();
-        for _ in 0..replicates {
-            table.write_record(&row)?;
-        }
-    }
-    Ok(table.flush()?)
+fn form(batch: &Batch, names: &Names, replicates: usize) -> Vec<FormRow> {
+    let of_experiment = |(k, chosen): (usize, &Chosen)| {
+        let settings = chosen.design.settings().to_vec();
+        let row =
+            move |replicate: u32| FormRow::to_fill((k + 1).to_string(), replicate, &settings, names.len());
+        (1..=replicates as u32).map(row)
+    };
+    batch.chosen.iter().enumerate().flat_map(of_experiment).collect()
 }
 
 /// Every single target and value that was tried.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use seabed::campaign::CampaignError;
+use seabed::campaign::lab::LabError;
 use seabed::data::DataError;
 use seabed::design::DesignError;
 use seabed::posterior::bootstrap::BootstrapError;
@@ -61,6 +62,12 @@ impl From<DataError> for Failure {
 
 impl From<CampaignError> for Failure {
     fn from(error: CampaignError) -> Self {
+        if error.is_of_the_machine() { Self::Work(error.into()) } else { Self::Input(error.into()) }
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
         if error.is_of_the_machine() { Self::Work(error.into()) } else { Self::Input(error.into()) }
     }
 }

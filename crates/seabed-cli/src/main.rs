@@ -9,6 +9,7 @@ mod design;
 mod evaluate;
 mod failure;
 mod fit;
+mod lab;
 mod progress;
 mod report;
 mod rounds;
@@ -39,6 +40,7 @@ enum Command {
     Run(run::Arguments),
     Sweep(sweep::Arguments),
     Report(report::Arguments),
+    Lab(lab::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Lab(arguments) => lab::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,5 +1,7 @@
 //! The belief of a round: any posterior by its name, with what it hands to the next round.
 
+use std::sync::Mutex;
+
 use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde::{Deserialize, Serialize};
 
@@ -165,7 +167,15 @@ impl PosteriorSettings {
         if self.kind == PosteriorKind::Bootstrap {
             let bootstrap = Bootstrap { draws: self.draws, ..Bootstrap::default() };
             watch(0, self.draws as u64);
-            let fit = bootstrap.fit(data, knowledge, seed, &|| ())?;
+            let watched = Mutex::new((0, watch));
+            let done = || {
+                if let Ok(mut watched) = watched.lock() {
+                    watched.0 += 1;
+                    let done = watched.0;
+                    (watched.1)(done, self.draws as u64);
+                }
+            };
+            let fit = bootstrap.fit(data, knowledge, seed, &done)?;
             return Ok(Belief { ensemble: fit.ensemble, repaired: 0, state: None });
         }
         if let Some(family) = self.chains_over() {
@@ -238,7 +248,7 @@ impl PosteriorSettings {
         }
     }
 
-    fn dibs(&self, noise_sd: Option<f64>) -> Dibs {
+    pub(super) fn dibs(&self, noise_sd: Option<f64>) -> Dibs {
         let defaults = Dibs::default();
         Dibs {
             family: match self.kind {

@@ -4,11 +4,14 @@
 //! A run is a folder. Every phase of a round ends with a file that takes its name only when it is complete; a phase
 //! whose file is there is never done again, and every phase is a function of the configuration and the files before it.
 //! So the same command goes on where it was stopped, and the files come out the same.
+//!
+//! Where a laboratory answers and no world, the campaign is one file: [`lab`].
 
 mod belief;
 mod config;
 mod folder;
 mod grid;
+pub mod lab;
 mod presets;
 mod record;
 mod results;

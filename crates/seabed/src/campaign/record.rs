@@ -78,7 +78,7 @@ pub struct Evaluation {
 }
 
 impl Designed {
-    pub(super) fn new(batch: &Batch, names: &[String], seconds: f64) -> Self {
+    pub(in crate::campaign) fn new(batch: &Batch, names: &[String], seconds: f64) -> Self {
         let targets = |design: &Intervention| -> Vec<(String, f64)> {
             design.settings().iter().map(|&(node, value)| (names[node].clone(), value)).collect()
         };

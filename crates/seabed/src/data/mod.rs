@@ -17,6 +17,7 @@ mod loaded;
 mod names;
 pub mod parquet;
 mod records;
+mod sheet;
 mod targets;
 mod wording;
 
@@ -30,4 +31,5 @@ pub use graph_file::{GraphFile, read_graph, read_graph_from, write_graph, write_
 pub use layout::ReadOptions;
 pub use loaded::{DataWarning, Loaded};
 pub use names::{NameError, Names, TARGET_SEPARATOR, TARGETS_COLUMN, check_names, closest, position};
+pub use sheet::{Sheet, SheetRow, cell_value};
 pub use wording::{Excerpt, Place, Remedy};

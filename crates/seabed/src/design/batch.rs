@@ -92,7 +92,7 @@ impl Default for Designer {
 pub struct Evaluated {
     /// What is set, to what.
     pub design: Intervention,
-    /// What it would teach on its own.
+    /// What it would teach on its own, beyond what is pending.
     pub information: Information,
 }
 
@@ -101,7 +101,7 @@ pub struct Evaluated {
 pub struct Chosen {
     /// What is set, to what.
     pub design: Intervention,
-    /// What it teaches on its own.
+    /// What it teaches on its own, beyond what is pending.
     pub information: Information,
     /// What it adds to the designs before it.
     pub gain: f64,
@@ -114,9 +114,9 @@ pub struct Chosen {
 pub struct Batch {
     /// In the order of the choice.
     pub chosen: Vec<Chosen>,
-    /// What all of them teach together.
+    /// What all of them teach together, beyond what is pending.
     pub information: Information,
-    /// What there is to learn: no batch teaches more.
+    /// What there is to learn beyond what is pending: no batch teaches more.
     pub entropy: f64,
     /// Every design that was looked at (by the greedy strategies: before the first choice).
     pub evaluated: Vec<Evaluated>,
@@ -127,11 +127,23 @@ impl Batch {
     fn relabelled(mut self, to: &[Node]) -> Self {
         let designs = self.chosen.iter_mut().map(|chosen| &mut chosen.design);
         for design in designs.chain(self.evaluated.iter_mut().map(|evaluated| &mut evaluated.design)) {
-            let settings = design.settings().iter().map(|&(node, value)| (to[node], value));
-            *design = Intervention::new(settings).expect("the same targets under other numbers");
+            *design = relabelled(design, to);
         }
         self
     }
+}
+
+fn relabelled(design: &Intervention, to: &[Node]) -> Intervention {
+    let settings = design.settings().iter().map(|&(node, value)| (to[node], value));
+    Intervention::new(settings).expect("the same targets under other numbers")
+}
+
+/// Outcomes that are still to come of experiments that are already under way.
+pub(super) struct Pending {
+    /// None if nothing is under way.
+    pub(super) decided: Option<Accumulated>,
+    /// What they teach.
+    pub(super) nats: f64,
 }
 
 /// Why there is no batch.
@@ -158,6 +170,9 @@ pub enum DesignError {
 /// Outcomes of one draw and design.
 const MOST_OUTCOMES: f64 = 1e6;
 
+/// Rounds from here on serve the outcomes of pending experiments, which are decided on before any choice.
+const PENDING: u64 = 1 << 33;
+
 /// Rounds from here on serve the information of the finished batch, with noise that no choice has seen.
 const FINISHED: u64 = 1 << 32;
 
@@ -169,6 +184,21 @@ impl Designer {
         constraints: &Constraints,
         seed: Seed,
     ) -> Result<Batch, DesignError> {
+        self.design_after(ensemble, &[], constraints, seed)
+    }
+
+    /// The next batch under a belief, when the outcomes of other experiments are still to come.
+    ///
+    /// Each of `pending` is one outcome that will be known before anybody looks at those of the batch. Their outcomes
+    /// are simulated and marginalised: information is what a design adds to all of them. (AIT knows no information:
+    /// its choice is the same with and without.)
+    pub fn design_after(
+        &self,
+        ensemble: &Ensemble,
+        pending: &[Intervention],
+        constraints: &Constraints,
+        seed: Seed,
+    ) -> Result<Batch, DesignError> {
         self.check()?;
         constraints.check(ensemble.names(), self.batch)?;
         let stream = seed.stream(Purpose::Design);
@@ -177,7 +207,17 @@ impl Designer {
         let ensemble = &by_name.sorted(ensemble);
         let constraints = &constraints.reordered(&by_name.from).repeated(self.replicates);
         let evaluator = self.relabelled(&by_name.to).evaluator(ensemble, stream);
+        let mut decided: Option<Accumulated> = None;
+        for (k, design) in pending.iter().enumerate() {
+            let design = relabelled(design, &by_name.to);
+            decided = Some(evaluator.outcomes_of(PENDING + k as u64, &design, 1).with(decided.as_ref()));
+        }
+        let pending = Pending {
+            nats: decided.as_ref().map_or(0.0, |decided| decided.information(&evaluator).nats),
+            decided,
+        };
         let search = Search {
+            pending: &pending,
             designer: self,
             evaluator: &evaluator,
             constraints,
@@ -191,7 +231,7 @@ impl Designer {
             Strategy::GreedyCbed | Strategy::Abcd => search.greedy(),
             _ => search.by_table(),
         };
-        Ok(self.finished(&evaluator, constraints, designs, evaluated).relabelled(&by_name.from))
+        Ok(self.finished(&evaluator, constraints, &pending, designs, evaluated).relabelled(&by_name.from))
     }
 
     /// The same wishes for variables in another order.
@@ -220,7 +260,7 @@ impl Designer {
         self.check()?;
         let evaluator = self.evaluator(ensemble, seed.stream(Purpose::Design));
         let decided = designs.iter().enumerate().fold(None, |decided: Option<Accumulated>, (k, design)| {
-            Some(evaluator.outcomes_of(FINISHED + k as u64, design).with(decided.as_ref()))
+            Some(evaluator.outcomes_of(FINISHED + k as u64, design, self.replicates).with(decided.as_ref()))
         });
         let nothing = Information { nats: 0.0, standard_error: 0.0 };
         Ok(decided.map_or(nothing, |decided| decided.information(&evaluator)))
@@ -281,21 +321,26 @@ impl Designer {
         &self,
         evaluator: &Evaluator<'_>,
         constraints: &Constraints,
+        pending: &Pending,
         designs: Vec<Intervention>,
         evaluated: Vec<Evaluated>,
     ) -> Batch {
+        let before = pending.decided.as_ref();
         let mut decided: Option<Accumulated> = None;
         let mut together = Information { nats: 0.0, standard_error: 0.0 };
         let mut chosen = Vec::with_capacity(designs.len());
         for (k, design) in designs.into_iter().enumerate() {
-            let outcomes = evaluator.outcomes_of(FINISHED + k as u64, &design);
-            let information = outcomes.information(evaluator);
-            let joint = outcomes.with(decided.as_ref());
-            let before = std::mem::replace(&mut together, joint.information(evaluator));
+            let own = evaluator.outcomes_of(FINISHED + k as u64, &design, self.replicates);
+            let information = match before {
+                None => own.information(evaluator),
+                Some(_) => own.clone().with(before).information_beyond(before, evaluator),
+            };
+            let joint = own.with(decided.as_ref().or(before));
+            let earlier = std::mem::replace(&mut together, joint.information_beyond(before, evaluator));
             decided = Some(joint);
-            let (gain, cost) = (together.nats - before.nats, constraints.cost(&design));
+            let (gain, cost) = (together.nats - earlier.nats, constraints.cost(&design));
             chosen.push(Chosen { information, gain, cost, design });
         }
-        Batch { chosen, information: together, entropy: evaluator.entropy(), evaluated }
+        Batch { chosen, information: together, entropy: evaluator.entropy() - pending.nats, evaluated }
     }
 }

@@ -3,11 +3,14 @@
 //! A question divides the draws into groups with the same answer; information about it is the mutual information
 //! between the outcome and the group.
 
+use serde::{Deserialize, Serialize};
+
 use crate::graph::Node;
 use crate::scm::{Ensemble, Intervention};
 
 /// What the experiments are for.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Goal {
     /// The whole model.
     #[default]

@@ -64,8 +64,29 @@ impl Weighting {
         outcomes: usize,
         estimator: Estimator,
     ) -> (f64, f64) {
+        mean_and_variance(&self.values(i, densities, outcomes, estimator))
+    }
+
+    /// As `of_draw`, of the difference between `densities` and those `before`, outcome by outcome.
+    pub(super) fn of_draw_beyond(
+        &self,
+        i: usize,
+        densities: &[f64],
+        before: &[f64],
+        outcomes: usize,
+        estimator: Estimator,
+    ) -> (f64, f64) {
+        let mut values = self.values(i, densities, outcomes, estimator);
+        for (value, before) in values.iter_mut().zip(self.values(i, before, outcomes, estimator)) {
+            *value -= before;
+        }
+        mean_and_variance(&values)
+    }
+
+    /// The information in each outcome of generating draw `i`.
+    fn values(&self, i: usize, densities: &[f64], outcomes: usize, estimator: Estimator) -> Vec<f64> {
         let mine = &densities[i * outcomes..(i + 1) * outcomes];
-        let values: Vec<f64> = match estimator {
+        match estimator {
             Estimator::Bound => {
                 let mut mean = vec![0.0; outcomes];
                 for (row, weight) in densities.chunks_exact(outcomes).zip(&self.weights) {
@@ -99,10 +120,7 @@ impl Weighting {
                 }
                 left.iter().map(|left| self.entropy() - left).collect()
             }
-        };
-        let n = outcomes as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0))
+        }
     }
 
     /// ln Σ_l weight_l exp(densities\[l\]\[k\]) over the draws that `keep` lets through, for every outcome k at once.
@@ -146,6 +164,12 @@ impl Weighting {
             .sum();
         Information { nats, standard_error: variance.sqrt() }
     }
+}
+
+fn mean_and_variance(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0))
 }
 
 /// Information of one design from a whole tensor: `densities[l][i][k]` = log p(y_ik | draw l), outcome k of

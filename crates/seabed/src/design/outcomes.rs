@@ -127,12 +127,12 @@ impl<'a> Evaluator<'a> {
         Round { evaluator: self, round, kept }
     }
 
-    /// The outcomes of one design on the noise of a round of which no other question will be asked: evaluated as they
+    /// So many outcomes of one design on the noise of a round of which no other question will be asked: evaluated as they
     /// are, because a base that serves one design costs more than the design.
-    pub(super) fn outcomes_of(&self, round: u64, design: &Intervention) -> Accumulated {
+    pub(super) fn outcomes_of(&self, round: u64, design: &Intervention, replicates: usize) -> Accumulated {
         Accumulated(ordered_map_indices(self.ensemble.draws().len(), |i| {
             let mut densities = vec![0.0; self.ensemble.draws().len() * self.samples];
-            for replicate in 0..self.replicates as u64 {
+            for replicate in 0..replicates as u64 {
                 self.add_plain_densities(round, replicate, i, design, &mut densities);
             }
             densities
@@ -414,6 +414,18 @@ impl Accumulated {
     pub(super) fn information(&self, evaluator: &Evaluator<'_>) -> Information {
         let Evaluator { weighting, samples, estimator, .. } = evaluator;
         let of_draw = |i: usize| weighting.of_draw(i, &self.0[i], *samples, *estimator);
+        weighting.total(&ordered_map_indices(self.0.len(), of_draw), *samples)
+    }
+
+    /// Information of what is decided on, beyond that of the part of it that is decided on in `before`.
+    pub(super) fn information_beyond(
+        &self,
+        before: Option<&Accumulated>,
+        evaluator: &Evaluator<'_>,
+    ) -> Information {
+        let Some(before) = before else { return self.information(evaluator) };
+        let Evaluator { weighting, samples, estimator, .. } = evaluator;
+        let of_draw = |i: usize| weighting.of_draw_beyond(i, &self.0[i], &before.0[i], *samples, *estimator);
         weighting.total(&ordered_map_indices(self.0.len(), of_draw), *samples)
     }
 

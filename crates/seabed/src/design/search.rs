@@ -2,7 +2,7 @@
 //!
 //! What the strategies are, and what a batch is, stands in `batch`.
 
-use super::batch::{Designer, Evaluated, Strategy};
+use super::batch::{Designer, Evaluated, Pending, Strategy};
 use super::constraints::{Constraints, Levels};
 use super::outcomes::{Accumulated, Evaluator, Round};
 use super::value::Values;
@@ -17,6 +17,7 @@ pub(super) struct Search<'a> {
     pub(super) designer: &'a Designer,
     pub(super) evaluator: &'a Evaluator<'a>,
     pub(super) constraints: &'a Constraints,
+    pub(super) pending: &'a Pending,
     /// Mean and standard deviation of every variable when it is only observed; read by `Values::Sample` alone.
     pub(super) marginals: Vec<(f64, f64)>,
     pub(super) stream: Stream,
@@ -26,8 +27,8 @@ impl Search<'_> {
     /// One design after the other, each the best together with those before it, for its cost.
     pub(super) fn greedy(&self) -> (Vec<Intervention>, Vec<Evaluated>) {
         let mut batch: Vec<Intervention> = Vec::new();
-        let mut decided: Option<Accumulated> = None;
-        let (mut known, mut first) = (0.0, Vec::new());
+        let mut decided: Option<Accumulated> = self.pending.decided.clone();
+        let (mut known, mut first) = (self.pending.nats, Vec::new());
         for round in 0..self.designer.batch as u64 {
             let noise = self.evaluator.round(round);
             let table = self.table(&noise, round, decided.as_ref());
@@ -44,13 +45,21 @@ impl Search<'_> {
             decided = Some(noise.decide(&best.design, decided.as_ref()));
             batch.push(best.design);
         }
-        (batch, first)
+        (batch, self.beyond_pending(first))
+    }
+
+    /// The table with what each candidate adds to what is pending.
+    fn beyond_pending(&self, mut table: Vec<Evaluated>) -> Vec<Evaluated> {
+        for candidate in &mut table {
+            candidate.information.nats -= self.pending.nats;
+        }
+        table
     }
 
     /// The strategies that look at every candidate once.
     pub(super) fn by_table(&self) -> (Vec<Intervention>, Vec<Evaluated>) {
         let noise = self.evaluator.round(0);
-        let table = self.table(&noise, 0, None);
+        let table = self.beyond_pending(self.table(&noise, 0, self.pending.decided.as_ref()));
         let designs: Vec<Intervention> = table.iter().map(|candidate| candidate.design.clone()).collect();
         let score: Vec<f64> = match self.designer.strategy {
             Strategy::Ait | Strategy::SoftAit => noise.discrepancies(&designs),

@@ -35,6 +35,8 @@ pub enum Purpose {
     GeneNetwork = 8,
     /// Chains over graphs, and parameters of the graphs drawn.
     Mcmc = 9,
+    /// Fits and designs of a laboratory's campaign.
+    Laboratory = 10,
     /// Outcomes of a run's experiments.
     Outcomes = 11,
     /// Seeds of a run's rounds.

@@ -1,0 +1,139 @@
+//! Making, checking, exporting campaigns, and taking back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use seabed::campaign::lab::{Lab, Variables, draft};
+use seabed::data::{ReadOptions, read_table, write_atomically};
+use serde_json::json;
+
+use super::{Campaign, Opener, bad, print};
+use crate::failure::Failure;
+
+/// Make a campaign from a variables file, or draft such a file from data.
+///
+/// The variables file says for every variable its unit, whether and to which values it can be set, what that costs, and
+/// how its values are transformed before a fit; and what is known about causes beforehand.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  seabed lab new cells.lab --from data.csv\n  seabed lab new cells.lab --variables cells.toml"
+)]
+pub struct New {
+    #[command(flatten)]
+    file: Campaign,
+    /// The variables (.toml).
+    #[arg(long, value_name = "FILE", required_unless_present = "from", conflicts_with = "from")]
+    variables: Option<PathBuf>,
+    /// Draft a variables file from these data (.csv, .parquet) instead, to be edited; nothing else is made.
+    #[arg(long, value_name = "DATA")]
+    from: Option<PathBuf>,
+    /// A column of the data to leave out of the draft; repeat it for several.
+    #[arg(long, value_name = "COLUMN", requires = "from")]
+    ignore: Vec<String>,
+    /// Seed of all randomness of the campaign.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// What you want to remember about it.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    note: String,
+}
+
+pub fn new(arguments: &New) -> Result<(), Failure> {
+    let campaign = &arguments.file.campaign;
+    if let Some(data) = &arguments.from {
+        return drafted(campaign, data, &arguments.ignore);
+    }
+    let path = arguments.variables.as_deref().unwrap_or(Path::new(""));
+    let text = fs::read_to_string(path).map_err(|error| bad(format!("{}: {error}", path.display())))?;
+    let variables = Variables::from_toml(&text, &path.display().to_string())?;
+    Lab::create(campaign, &text, arguments.seed, &arguments.note)?;
+    let targets = variables.list().iter().filter(|variable| variable.intervene).count();
+    print(&format!(
+        "{}: a campaign of {} variables, {targets} of which can be set",
+        campaign.display(),
+        variables.names().len()
+    ))
+}
+
+fn drafted(campaign: &Path, data: &Path, ignore: &[String]) -> Result<(), Failure> {
+    let place = campaign.with_extension("toml");
+    if place.exists() || place == *campaign {
+        return Err(bad(format!(
+            "{}: there is a file already; remove it or choose another name",
+            place.display()
+        )));
+    }
+    let loaded = read_table(data, &ReadOptions { ignore: ignore.to_vec() })?;
+    for warning in &loaded.warnings {
+        eprintln!("warning: {warning}");
+    }
+    let text = draft(&loaded.dataset, &data.display().to_string());
+    write_atomically(&place, |out| out.write_all(text.as_bytes()))
+        .map_err(|error| Failure::writing(Some(&place), error))?;
+    print(&format!(
+        "{} is a draft of the variables: edit it, then\n  seabed lab new {} --variables {}",
+        place.display(),
+        campaign.display(),
+        place.display()
+    ))
+}
+
+/// Write everything as CSV and JSON into a folder.
+///
+/// data.csv: every measurement in force; experiments.csv: every record, also corrected ones; actions.csv: the history;
+/// edges.csv: the probability of every edge; variables.toml; campaign.json: all of it.
+#[derive(Args)]
+pub struct Export {
+    #[command(flatten)]
+    file: Campaign,
+    /// The folder; that of the campaign's name with `-export` if it is not given.
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+}
+
+pub fn export(arguments: &Export, open: &Opener) -> Result<(), Failure> {
+    let campaign = &arguments.file.campaign;
+    let lab = open.open(campaign)?;
+    let stem = campaign.file_stem().map_or("campaign".into(), |stem| stem.to_string_lossy().into_owned());
+    let folder = arguments.out.clone().unwrap_or_else(|| campaign.with_file_name(format!("{stem}-export")));
+    let files = lab.export(&folder)?;
+    print(&format!("{}: {}", folder.display(), files.join(", ")))
+}
+
+/// Take back the last action; it stays in the history.
+#[derive(Args)]
+pub struct Undo {
+    #[command(flatten)]
+    file: Campaign,
+}
+
+pub fn undo(arguments: &Undo, open: &Opener) -> Result<(), Failure> {
+    let undone = open.open(&arguments.file.campaign)?.undo()?.action;
+    print(&format!("taken back: action {} of {}: {} {}", undone.id, undone.at, undone.kind, undone.what))
+}
+
+/// Verify that the campaign's file is sound.
+#[derive(Args)]
+pub struct Check {
+    #[command(flatten)]
+    file: Campaign,
+    /// Print JSON for programs.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn check(arguments: &Check, open: &Opener) -> Result<(), Failure> {
+    let lab = open.open(&arguments.file.campaign)?;
+    let problems = lab.check()?;
+    let actions = lab.state().map_or(0, |state| state.actions.len());
+    if arguments.json {
+        print(&json!({"sound": problems.is_empty(), "problems": problems, "actions": actions}).to_string())?;
+    } else if problems.is_empty() {
+        print(&format!("{}: sound, {actions} actions", arguments.file.campaign.display()))?;
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(bad(format!("{}: {}", arguments.file.campaign.display(), problems.join("; "))))
+}

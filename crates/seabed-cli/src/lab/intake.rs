@@ -1,0 +1,203 @@
+//! What comes in: data files, filled forms, corrections.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use seabed::campaign::lab::{AddOptions, Correction, Recorded, Status, experiment_name};
+use serde_json::json;
+
+use super::{Campaign, Opener, bad, print};
+use crate::failure::Failure;
+
+/// Add measurements: observations, or rows in which variables were set.
+///
+/// The columns are the variables of the campaign and, if anything was set, `intervention_targets`. Cells may be empty:
+/// the row is kept, and fits set it aside. The same file twice is refused.
+#[derive(Args)]
+pub struct Add {
+    #[command(flatten)]
+    file: Campaign,
+    /// The measurements (.csv, .parquet).
+    data: PathBuf,
+    /// Also if the same content was added before.
+    #[arg(long)]
+    again: bool,
+    /// A column to leave out; repeat it for several.
+    #[arg(long, value_name = "COLUMN")]
+    ignore: Vec<String>,
+    /// What you want to remember about it.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    note: String,
+    /// Print JSON for programs.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn add(arguments: &Add, open: &Opener) -> Result<(), Failure> {
+    let mut lab = open.open(&arguments.file.campaign)?;
+    let (again, ignore, note) = (arguments.again, arguments.ignore.clone(), arguments.note.clone());
+    let added = lab.add(&arguments.data, &AddOptions { again, ignore, note })?;
+    warn(&added.warnings);
+    if arguments.json {
+        return print(
+            &json!({
+                "action": added.action, "rows": added.rows, "interventional": added.interventional,
+                "incomplete": added.incomplete, "warnings": added.warnings,
+            })
+            .to_string(),
+        );
+    }
+    let aside = match added.incomplete {
+        0 => String::new(),
+        count => format!("; {count} with missing values are kept, but fits set them aside"),
+    };
+    print(&format!(
+        "added {} rows of {} ({} with interventions{aside})",
+        added.rows,
+        arguments.data.display(),
+        added.interventional
+    ))
+}
+
+/// Take in a filled form.
+///
+/// Rows that are not filled in stay pending. `status` may say `failed`. A target's value may differ from the proposed
+/// one; replicates have numbers; a row without an experiment is one that nobody proposed. Recording a form again changes
+/// nothing, and completes what was missing; contradictions are refused: they are corrections (`seabed lab amend`).
+#[derive(Args)]
+pub struct Record {
+    #[command(flatten)]
+    file: Campaign,
+    /// The filled form (.csv).
+    form: PathBuf,
+    /// Take in rows that nobody proposed also if the same were brought before.
+    #[arg(long)]
+    again: bool,
+    /// What you want to remember about it.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    note: String,
+    /// Print JSON for programs.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn record(arguments: &Record, open: &Opener) -> Result<(), Failure> {
+    let content = read(&arguments.form)?;
+    let mut lab = open.open(&arguments.file.campaign)?;
+    let name = arguments.form.display().to_string();
+    let recorded = lab.record(&name, &content, false, arguments.again, &arguments.note)?;
+    told(&recorded, &name, arguments.json)
+}
+
+/// Correct what was recorded; what was there before stays in the history.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  seabed lab amend cells.lab batch-0001.csv\n  \
+seabed lab amend cells.lab E003 --set pka=1.25 --note \"wrong column\"\n  seabed lab amend cells.lab E003 --status failed")]
+pub struct Amend {
+    #[command(flatten)]
+    file: Campaign,
+    /// A corrected form (.csv), or the name of an experiment.
+    what: String,
+    /// Of the experiment.
+    #[arg(long, default_value_t = 1, value_name = "NUMBER")]
+    replicate: u32,
+    /// A corrected value of the experiment, `NA` if there is none; repeat it for several.
+    #[arg(long = "set", value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    values: Vec<String>,
+    /// What became of the experiment: done, failed or pending.
+    #[arg(long, value_name = "STATUS")]
+    status: Option<String>,
+    /// What you want to remember about it.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    note: String,
+    /// Print JSON for programs.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn amend(arguments: &Amend, open: &Opener) -> Result<(), Failure> {
+    let form = Path::new(&arguments.what);
+    let single = !arguments.values.is_empty() || arguments.status.is_some();
+    if form.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
+        if single {
+            return Err(bad("--set and --status correct an experiment; name it instead of a form".into()));
+        }
+        let content = read(form)?;
+        let mut lab = open.open(&arguments.file.campaign)?;
+        let recorded = lab.record(&arguments.what, &content, true, false, &arguments.note)?;
+        return told(&recorded, &arguments.what, arguments.json);
+    }
+    if !single {
+        return Err(bad(format!(
+            "{}: say what to correct, with --set NAME=VALUE or --status",
+            arguments.what
+        )));
+    }
+    let value = |text: &String| match text.rsplit_once('=') {
+        Some((name, "NA" | "")) => Ok((name.to_string(), None)),
+        Some((name, value)) => match value.trim().parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok((name.to_string(), Some(number))),
+            _ => {
+                Err(bad(format!("--set {text}: {value:?} is not a finite number; write NA if there is none")))
+            }
+        },
+        None => Err(bad(format!("--set {text}: write NAME=VALUE"))),
+    };
+    let status = |name: &String| {
+        Status::named(name).ok_or_else(|| bad(format!("--status {name}: write done, failed or pending")))
+    };
+    let correction = Correction {
+        experiment: arguments.what.clone(),
+        replicate: arguments.replicate,
+        values: arguments.values.iter().map(value).collect::<Result<_, _>>()?,
+        status: arguments.status.as_ref().map(status).transpose()?,
+    };
+    let recorded = open.open(&arguments.file.campaign)?.amend(&correction, &arguments.note)?;
+    told(&recorded, &arguments.what, arguments.json)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(path).map_err(|error| bad(format!("{}: {error}", path.display())))
+}
+
+fn warn(warnings: &[String]) {
+    for warning in warnings {
+        eprintln!("warning: {warning}");
+    }
+}
+
+fn told(recorded: &Recorded, source: &str, as_json: bool) -> Result<(), Failure> {
+    warn(&recorded.warnings);
+    let extra: Vec<String> = recorded.extra.iter().map(|&id| experiment_name(id)).collect();
+    if as_json {
+        return print(
+            &json!({
+                "action": recorded.action, "done": recorded.done, "failed": recorded.failed,
+                "changed": recorded.changed, "extra": extra, "known": recorded.known, "blank": recorded.blank,
+                "warnings": recorded.warnings,
+            })
+            .to_string(),
+        );
+    }
+    if recorded.action.is_none() {
+        return print(&format!(
+            "{source}: nothing new ({} known already, {} not filled in)",
+            recorded.known, recorded.blank
+        ));
+    }
+    let parts = [
+        (recorded.done, "done".to_string()),
+        (recorded.failed, "failed".to_string()),
+        (recorded.changed, "changed".to_string()),
+        (recorded.known, "known already".to_string()),
+        (recorded.blank, "not filled in".to_string()),
+    ];
+    let parts: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let extra = match extra.len() {
+        0 => String::new(),
+        _ => format!("; nobody had proposed {}", extra.join(", ")),
+    };
+    print(&format!("recorded {source}: {}{extra}", parts.join(", ")))
+}

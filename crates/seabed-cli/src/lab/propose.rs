@@ -1,0 +1,262 @@
+//! The next batch, and its form.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use seabed::campaign::lab::{Fitting, Proposed, State, Wishes, experiment_name, write_form};
+use seabed::campaign::{PosteriorKind, ValuesName, set};
+use seabed::data::write_atomically;
+use seabed::design::Strategy;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use toml::Table;
+
+use super::{Campaign, Opener, bad, print, shown};
+use crate::design::parse_goal;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::rounds::interruptible;
+
+/// Propose the next batch of experiments, and write the form to fill in.
+///
+/// Fits all complete rows, and designs a batch beyond what is pending: experiments of earlier proposals whose results
+/// are still to come are not repeated. A fit that was interrupted goes on where it was.
+#[derive(Args)]
+#[command(
+    after_help = "Example: seabed lab propose cells.lab --batch 8 --strategy greedy-cbed --budget 20 --goal effect=pka,erk"
+)]
+pub struct Propose {
+    #[command(flatten)]
+    file: Campaign,
+    /// Number of experiments.
+    #[arg(long, default_value_t = 8, value_name = "COUNT")]
+    batch: usize,
+    /// How often each experiment is repeated.
+    #[arg(long, default_value_t = 1, value_name = "COUNT")]
+    replicates: usize,
+    /// How the batch is put together: cbed, greedy-cbed, soft-cbed, random, ait, soft-ait or abcd.
+    #[arg(long, default_value = "soft-cbed", value_name = "NAME", value_parser = named::<Strategy>)]
+    strategy: Strategy,
+    /// How values are chosen: gp-ucb, grid, sample or fixed.
+    #[arg(long, default_value = "gp-ucb", value_name = "NAME", value_parser = named::<ValuesName>)]
+    values: ValuesName,
+    /// How to learn: bootstrap, dibs-nonlinear, dibs-linear or dibs-bge.
+    #[arg(long, default_value = "bootstrap", value_name = "NAME", value_parser = named::<PosteriorKind>)]
+    posterior: PosteriorKind,
+    /// The most that the batch may cost; it may then be smaller than --batch.
+    #[arg(long, value_name = "COST", allow_negative_numbers = true)]
+    budget: Option<f64>,
+    /// The most experiments that set the same variable.
+    #[arg(long, value_name = "COUNT")]
+    max_repeats: Option<usize>,
+    /// The most variables that one experiment sets.
+    #[arg(long, default_value_t = 1, value_name = "COUNT")]
+    max_targets: usize,
+    /// What to learn: `edge=A,B`, `descendants=A` or `effect=A,B`; the whole model without it.
+    #[arg(long, value_name = "QUESTION")]
+    goal: Option<String>,
+    /// Set any other key of the fit or the design, as for `seabed run`: --set posterior.draws=200; repeat it.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// Where the form goes; batch-NNNN.csv beside the campaign if it is not given.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// What you want to remember about it.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    note: String,
+    /// Print JSON for programs.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The value of a name, by the names that files use too.
+fn named<T: DeserializeOwned>(name: &str) -> Result<T, String> {
+    serde_json::from_value(json!(name)).map_err(|error| error.to_string())
+}
+
+pub fn propose(arguments: &Propose, open: &Opener) -> Result<(), Failure> {
+    let campaign = &arguments.file.campaign;
+    let mut lab = open.open(campaign)?;
+    if let Some(path) = arguments.out.as_ref().filter(|path| path.exists()) {
+        return Err(bad(format!("{}: there is a file already; choose another name", path.display())));
+    }
+    let wishes = wishes(arguments, &lab.state()?)?;
+    interruptible();
+    let mut live = Live::default();
+    let proposed = lab.propose(&wishes, &arguments.note, &mut |now| live.hear(now));
+    live.finish();
+    let proposed = proposed?;
+    let state = lab.state()?;
+    let place = arguments.out.clone().unwrap_or_else(|| place(campaign, proposed.id));
+    let written = save_form(&place, &state, proposed.id);
+    tell(arguments, &proposed, &state, written.is_ok().then_some(&place))?;
+    written
+}
+
+fn wishes(arguments: &Propose, state: &State) -> Result<Wishes, Failure> {
+    let mut wishes = Wishes::default();
+    wishes.design.batch = arguments.batch;
+    wishes.design.replicates = arguments.replicates;
+    wishes.design.strategy = arguments.strategy;
+    wishes.design.values = arguments.values;
+    wishes.posterior.kind = arguments.posterior;
+    wishes.budget = arguments.budget;
+    wishes.max_repeats = arguments.max_repeats;
+    wishes.max_targets = arguments.max_targets;
+    if !arguments.settings.is_empty() {
+        let mut table = Table::try_from(&wishes).map_err(|error| bad(error.to_string()))?;
+        for setting in &arguments.settings {
+            set(&mut table, setting)?;
+        }
+        wishes =
+            table.try_into().map_err(|error: toml::de::Error| bad(format!("--set: {}", error.message())))?;
+    }
+    if let Some(goal) = &arguments.goal {
+        wishes.goal = parse_goal(goal, state.variables.names())?;
+    }
+    Ok(wishes)
+}
+
+/// Where the form of a proposal goes unless the user says otherwise.
+fn place(campaign: &Path, proposal: i64) -> PathBuf {
+    campaign.with_file_name(format!("batch-{proposal:04}.csv"))
+}
+
+/// A form that is there may be filled in: it is never replaced.
+fn save_form(path: &Path, state: &State, proposal: i64) -> Result<(), Failure> {
+    if path.exists() {
+        return Err(bad(format!(
+            "{}: there is a file already, so the form of proposal {proposal} was not written; `seabed lab form CAMPAIGN \
+             {proposal} --out FILE` writes it elsewhere",
+            path.display()
+        )));
+    }
+    let form = state.form(proposal);
+    let write = |out: &mut dyn std::io::Write| write_form(out, state.variables.names(), &form);
+    write_atomically(path, |out| write(out).map_err(std::io::Error::other))
+        .map_err(|error| Failure::writing(Some(path), error))
+}
+
+fn tell(
+    arguments: &Propose,
+    proposed: &Proposed,
+    state: &State,
+    place: Option<&PathBuf>,
+) -> Result<(), Failure> {
+    let designed = &proposed.designed;
+    if arguments.json {
+        let batch: Vec<Value> = designed
+            .batch
+            .iter()
+            .zip(&proposed.experiments)
+            .map(|(experiment, &id)| {
+                let mut value = serde_json::to_value(experiment).expect("plain numbers");
+                value["experiment"] = json!(experiment_name(id));
+                value
+            })
+            .collect();
+        return print(
+            &json!({
+                "proposal": proposed.id, "batch": batch, "information": designed.information,
+                "standard_error": designed.standard_error, "entropy": designed.entropy, "belief": proposed.belief,
+                "pending": proposed.pending, "form": place,
+            })
+            .to_string(),
+        );
+    }
+    let unit = |name: &str| {
+        let variable = state.variables.list().iter().find(|variable| variable.name == name);
+        variable.map_or(String::new(), |variable| variable.unit.clone())
+    };
+    let belief = &proposed.belief;
+    let aside = match belief.set_aside {
+        0 => String::new(),
+        count => format!(" ({count} with missing values set aside)"),
+    };
+    let beyond = match proposed.pending {
+        0 => String::new(),
+        count => format!(", beyond {count} pending outcomes"),
+    };
+    let mut text = format!(
+        "proposal {} from {} rows{aside}{beyond}\n{:>10}  {:>11}  {:>7}  {:>7}  {:>6}  what\n",
+        proposed.id, belief.rows, "experiment", "information", "±", "gain", "cost"
+    );
+    for (experiment, &id) in designed.batch.iter().zip(&proposed.experiments) {
+        text += &format!(
+            "{:>10}  {:>11.4}  {:>7.4}  {:>7.4}  {:>6}  {}\n",
+            experiment_name(id),
+            experiment.information,
+            experiment.standard_error,
+            experiment.gain,
+            experiment.cost,
+            shown(&experiment.targets, &unit)
+        );
+    }
+    text += &format!(
+        "together {:.3} ± {:.3} nats of {:.3} that the draws can tell; entropy of the edges {:.2} nats",
+        designed.information, designed.standard_error, designed.entropy, belief.edge_entropy
+    );
+    if let Some(place) = place {
+        text += &format!("\nfill in {}, then `seabed lab record`", place.display());
+    }
+    print(&text)
+}
+
+/// Write the form of a proposal again, with what was recorded so far.
+#[derive(Args)]
+pub struct Form {
+    #[command(flatten)]
+    file: Campaign,
+    /// The proposal's number; the last one if it is not given.
+    proposal: Option<i64>,
+    /// Where it goes; batch-NNNN.csv beside the campaign if it is not given. A file that is there is never replaced.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub fn form(arguments: &Form, open: &Opener) -> Result<(), Failure> {
+    let campaign = &arguments.file.campaign;
+    let state = open.open(campaign)?.state()?;
+    let known = |id: i64| state.proposals.iter().any(|proposal| proposal.id == id);
+    let id = match (arguments.proposal, state.proposals.last()) {
+        (Some(id), _) if known(id) => id,
+        (Some(id), _) => {
+            return Err(bad(format!("there is no proposal {id} in force; `seabed lab status` lists them")));
+        }
+        (None, Some(last)) => last.id,
+        (None, None) => return Err(bad("nothing was proposed yet; `seabed lab propose` does that".into())),
+    };
+    let place = arguments.out.clone().unwrap_or_else(|| place(campaign, id));
+    save_form(&place, &state, id)?;
+    print(&format!("{} is the form of proposal {id}", place.display()))
+}
+
+/// Progress of a fit.
+#[derive(Default)]
+pub struct Live {
+    bar: Option<Progress>,
+}
+
+impl Live {
+    /// Takes note of how far the work is.
+    pub fn hear(&mut self, now: Fitting) -> bool {
+        match now {
+            Fitting::Fit(done, all) => {
+                self.bar.get_or_insert_with(|| Progress::new(all, "")).stands(done, "of the fit".into());
+            }
+            Fitting::Design => {
+                if let Some(bar) = &self.bar {
+                    bar.stands(0, "designing the batch".into());
+                }
+            }
+        }
+        true
+    }
+
+    /// Takes the bar away.
+    pub fn finish(self) {
+        if let Some(bar) = self.bar {
+            bar.finish();
+        }
+    }
+}

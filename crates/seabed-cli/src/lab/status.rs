@@ -1,0 +1,120 @@
+//! Where a campaign stands.
+
+use clap::Args;
+use seabed::campaign::lab::{Edge, Summary};
+
+use super::propose::Live;
+use super::{Campaign, Opener, print, shown};
+use crate::failure::Failure;
+use crate::rounds::interruptible;
+
+/// What is pending, what has been learned, and whether more experiments are worth it.
+#[derive(Args)]
+pub struct Status {
+    #[command(flatten)]
+    file: Campaign,
+    /// Learn from everything that is there first, and say what a next batch like the last one would teach.
+    #[arg(long)]
+    fit: bool,
+    /// Print JSON for programs.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Pending outcomes that are listed for people.
+const MOST_SHOWN: usize = 20;
+
+pub fn status(arguments: &Status, open: &Opener) -> Result<(), Failure> {
+    let mut lab = open.open(&arguments.file.campaign)?;
+    let summary = if arguments.fit {
+        interruptible();
+        let mut live = Live::default();
+        let summary = lab.learned_summary(&mut |now| live.hear(now));
+        live.finish();
+        summary?
+    } else {
+        lab.summary()?
+    };
+    if arguments.json {
+        return print(&serde_json::to_string(&summary).expect("plain numbers"));
+    }
+    print(&for_people(&summary))
+}
+
+fn for_people(summary: &Summary) -> String {
+    let mut lines = vec![format!(
+        "{} measurements, {} with interventions{}",
+        summary.rows,
+        summary.interventional,
+        if summary.incomplete > 0 {
+            format!("; {} have missing values and are set aside", summary.incomplete)
+        } else {
+            String::new()
+        }
+    )];
+    lines.push(match (summary.pending.len(), summary.failed) {
+        (0, 0) => "nothing is pending".to_string(),
+        (0, failed) => format!("nothing is pending; {failed} failed"),
+        (pending, 0) => format!("{pending} outcomes are pending:"),
+        (pending, failed) => format!("{pending} outcomes are pending, {failed} failed:"),
+    });
+    for outcome in summary.pending.iter().take(MOST_SHOWN) {
+        let what = shown(&outcome.targets, &|_| String::new());
+        lines.push(format!("  {} replicate {}  {what}", outcome.experiment, outcome.replicate));
+    }
+    if summary.pending.len() > MOST_SHOWN {
+        lines.push(format!("  and {} more; --json has all", summary.pending.len() - MOST_SHOWN));
+    }
+    if !summary.rounds.is_empty() {
+        lines.push("proposal  rows  entropy of the edges  information      ±  done  failed  pending".into());
+    }
+    for round in &summary.rounds {
+        lines.push(format!(
+            "{:>8}  {:>4}  {:>20.2}  {:>11.3}  {:>5.3}  {:>4}  {:>6}  {:>7}",
+            round.proposal,
+            round.rows,
+            round.edge_entropy,
+            round.information,
+            round.standard_error,
+            round.done,
+            round.failed,
+            round.pending
+        ));
+    }
+    if let Some(belief) = &summary.belief {
+        let when = if summary.not_yet_learned { "then" } else { "now" };
+        lines.push(format!("     {when}  {:>4}  {:>20.2}", belief.rows, belief.edge_entropy));
+    }
+    edges(&mut lines, "the most certain edges:", &summary.certain);
+    edges(&mut lines, "the most uncertain edges:", &summary.uncertain);
+    if summary.not_yet_learned {
+        lines.push(
+            "the belief does not know of everything that is recorded; `seabed lab status --fit` or `propose` learns from it"
+                .into(),
+        );
+    }
+    if let (Some(nats), Some(error)) = (summary.next_information, summary.next_standard_error) {
+        lines
+            .push(format!("a next batch like the last one is expected to teach {nats:.3} ± {error:.3} nats"));
+    }
+    match summary.hardly_worth {
+        Some(true) => lines.push(
+            "more experiments of these kinds are hardly worth it: nothing is left that they could tell apart"
+                .into(),
+        ),
+        Some(false) => lines.push("more experiments are worth it".into()),
+        None => {}
+    }
+    lines.join("\n")
+}
+
+fn edges(lines: &mut Vec<String>, title: &str, edges: &[Edge]) {
+    if edges.is_empty() {
+        return;
+    }
+    lines.push(title.to_string());
+    let width = edges.iter().map(|edge| edge.from.chars().count()).max().unwrap_or(0);
+    for edge in edges {
+        lines.push(format!("  {:.2}  {:>width$} -> {}", edge.probability, edge.from, edge.to));
+    }
+}
