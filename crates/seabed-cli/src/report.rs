@@ -186,7 +186,7 @@ fn run_view(folder: &RunFolder, title: &str) -> Result<RunView, Failure> {
 }
 
 /// Information against value for each target that was tried alone.
-fn curves(evaluated: &[Evaluation]) -> Vec<InformationCurve> {
+pub fn curves(evaluated: &[Evaluation]) -> Vec<InformationCurve> {
     let mut of_target: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
     for evaluation in evaluated {
         if let [(target, value)] = &evaluation.targets[..] {

@@ -1,16 +1,15 @@
 //! The HTML report of a campaign.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use seabed::campaign::Evaluation;
 use seabed::campaign::lab::{Experiment, RoundSummary, State, Summary};
 use seabed::data::write_atomically;
-use seabed_report::{InformationCurve, Intervention, MetricRow, RunView, run_html};
+use seabed_report::{Intervention, MetricRow, RunView, run_html};
 
 use super::{Campaign, Opener, bad, print};
 use crate::failure::Failure;
+use crate::report::curves;
 
 /// Make the report of the campaign: one HTML page that needs no network.
 ///
@@ -110,16 +109,4 @@ fn text(state: &State, summary: &Summary) -> String {
         text += &format!("newest: {:.3} ({} rows)\n", belief.edge_entropy, belief.rows);
     }
     text + "\n# Variables\n" + &state.variables_text
-}
-
-/// Information against value for each target that was tried alone.
-fn curves(evaluated: &[Evaluation]) -> Vec<InformationCurve> {
-    let mut of_target: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
-    for evaluation in evaluated {
-        if let [(target, value)] = &evaluation.targets[..] {
-            of_target.entry(target).or_default().push((*value, evaluation.information));
-        }
-    }
-    let curve = |(target, points): (&str, Vec<_>)| InformationCurve { target: target.into(), points };
-    of_target.into_iter().map(curve).collect()
 }

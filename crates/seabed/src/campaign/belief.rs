@@ -287,7 +287,7 @@ mod tests {
         let named = PosteriorKind::NAMES.map(|name| PosteriorKind::named(name).expect(name));
         assert_eq!(
             named.map(|kind| serde_json::to_value(kind).unwrap()),
-            PosteriorKind::NAMES.map(Into::into)
+            PosteriorKind::NAMES.map(serde_json::Value::from)
         );
         assert_eq!(PosteriorKind::named("mcmc"), None);
     }
