@@ -5,7 +5,7 @@ use super::table::{Mask, bit, nodes_of};
 use super::{EdgePrior, Family, Mcmc};
 use crate::data::Dataset;
 use crate::num::log_sum_exp;
-use crate::num::random::{Purpose, Seed};
+use crate::num::random::{Purpose, Seed, Stream};
 use crate::posterior::Knowledge;
 use crate::scm::{Intervention, Linear, Mechanism, Mlp, Scm};
 
@@ -55,9 +55,12 @@ fn data(nodes: usize, family: Family, seed: u64) -> Dataset {
     let names = (0..nodes).map(|k| format!("X{k}")).collect();
     let scm = Scm::new(names, dag, mechanisms, vec![1.0; nodes]).unwrap();
     let stream = Seed::new(seed).stream(Purpose::Noise);
-    let mut data = crate::world::World::experiment(&scm, &Intervention::none(), 16, stream).unwrap();
-    let set = Intervention::new([(1, 1.0)]).unwrap();
-    data.append(&crate::world::World::experiment(&scm, &set, 6, stream.at(1)).unwrap()).unwrap();
+    let experiment = |set: Intervention, rows: usize, stream: Stream| {
+        let columns = scm.sample(rows, &set, stream);
+        Dataset::with_regime(scm.names().clone(), columns, set.targets(nodes)).unwrap()
+    };
+    let mut data = experiment(Intervention::none(), 16, stream);
+    data.append(&experiment(Intervention::new([(1, 1.0)]).unwrap(), 6, stream.at(1))).unwrap();
     data
 }
 
