@@ -66,6 +66,11 @@ impl Dynamics {
         self.transcription.len()
     }
 
+    /// Genes that regulate any.
+    pub fn regulators(&self) -> &[Node] {
+        &self.promoters.regulators
+    }
+
     pub fn scratch<const L: usize>(&self) -> Scratch<L> {
         let largest = self.promoters.modules_of_gene.iter().max().copied().unwrap_or(0);
         Scratch {

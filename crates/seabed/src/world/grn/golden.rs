@@ -76,7 +76,8 @@ fn check_trace(network: &Network, golden: &Value) {
     }
     let knockout = usize::try_from(golden["knockout_index"].as_i64().unwrap()).ok();
     let dynamics = knocked_out(network, knockout);
-    let mut runs = Langevin::<L>::new(&dynamics, &numbers(&golden["xy0"]));
+    let all: Vec<usize> = (0..genes).collect();
+    let mut runs = Langevin::<L>::new(&dynamics, &all, &numbers(&golden["xy0"]));
     let (states, reported) = (rows(&golden["state"]), rows(&golden["reported"]));
     let lane =
         |levels: &[[f64; L]], lane: usize| -> Vec<f64> { levels.iter().map(|row| row[lane]).collect() };

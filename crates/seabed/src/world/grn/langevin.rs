@@ -6,6 +6,8 @@
 
 use multiversion::multiversion;
 
+use crate::graph::Node;
+
 use super::dynamics::{Dynamics, Scratch};
 
 /// Size of the noise.
@@ -14,6 +16,8 @@ const NOISE: f64 = 0.05;
 /// `L` independent runs of one experiment, a minute at a time.
 pub(super) struct Langevin<'a, const L: usize> {
     dynamics: &'a Dynamics,
+    /// Genes whose proteins are followed.
+    proteins: &'a [Node],
     scratch: Scratch<L>,
     /// `[2 genes][L]`.
     state: Vec<[f64; L]>,
@@ -25,11 +29,13 @@ pub(super) struct Langevin<'a, const L: usize> {
 }
 
 impl<'a, const L: usize> Langevin<'a, L> {
-    /// All runs start at `state`, `[2 genes]`.
-    pub fn new(dynamics: &'a Dynamics, state: &[f64]) -> Self {
+    /// All runs start at `state`, `[2 genes]`. The proteins of genes that are not among `proteins`, which must have all
+    /// regulators, stay there: whoever does not look at them saves a good part of the time.
+    pub fn new(dynamics: &'a Dynamics, proteins: &'a [Node], state: &[f64]) -> Self {
         let state: Vec<[f64; L]> = state.iter().map(|&z| [z; L]).collect();
         Self {
             dynamics,
+            proteins,
             scratch: dynamics.scratch(),
             support: state.clone(),
             diffusion: state.clone(),
@@ -48,7 +54,7 @@ impl<'a, const L: usize> Langevin<'a, L> {
     pub fn support(&mut self) -> &[[f64; L]] {
         let dynamics = self.dynamics;
         dynamics.production(&self.state[dynamics.genes()..], &mut self.scratch, &mut self.made);
-        support(dynamics, &self.state, &self.made, &mut self.support, &mut self.diffusion);
+        support(dynamics, self.proteins, &self.state, &self.made, &mut self.support, &mut self.diffusion);
         &self.support
     }
 
@@ -57,7 +63,8 @@ impl<'a, const L: usize> Langevin<'a, L> {
         self.support();
         let dynamics = self.dynamics;
         dynamics.production(&self.support[dynamics.genes()..], &mut self.scratch, &mut self.made);
-        advance(dynamics, &mut self.state, &self.made, &self.support, &self.diffusion, normals);
+        let (support, diffusion) = (&self.support, &self.diffusion);
+        advance(dynamics, self.proteins, &mut self.state, &self.made, support, diffusion, normals);
     }
 }
 
@@ -71,6 +78,7 @@ fn not_negative(x: f64) -> f64 {
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
 fn support<const L: usize>(
     dynamics: &Dynamics,
+    followed: &[Node],
     state: &[[f64; L]],
     made: &[[f64; L]],
     support: &mut [[f64; L]],
@@ -88,6 +96,8 @@ fn support<const L: usize>(
             diffusion_mrna[i][lane] = g;
             support_mrna[i][lane] = not_negative(x + (v - d) + g);
         }
+    }
+    for &i in followed {
         for lane in 0..L {
             let (y, v) = (proteins[i][lane], dynamics.translation[i] * mrna[i][lane]);
             let d = dynamics.protein_decay[i] * y;
@@ -101,6 +111,7 @@ fn support<const L: usize>(
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
 fn advance<const L: usize>(
     dynamics: &Dynamics,
+    followed: &[Node],
     state: &mut [[f64; L]],
     made: &[[f64; L]],
     support: &[[f64; L]],
@@ -109,17 +120,18 @@ fn advance<const L: usize>(
 ) {
     let genes = made.len();
     for i in 0..genes {
-        let (x, y) = (i, genes + i);
         for lane in 0..L {
-            let v = dynamics.translation[i] * support[x][lane];
-            let d = dynamics.protein_decay[i] * support[y][lane];
-            state[y][lane] =
-                moved(support[y][lane], diffusion[y][lane], NOISE * (v + d).sqrt(), normals[y][lane]);
+            let (at, g) = (support[i][lane], diffusion[i][lane]);
+            let (v, d) = (made[i][lane], dynamics.mrna_decay[i] * at);
+            state[i][lane] = moved(at, g, NOISE * (v + d).sqrt(), normals[i][lane]);
         }
+    }
+    for &i in followed {
+        let y = genes + i;
         for lane in 0..L {
-            let (v, d) = (made[i][lane], dynamics.mrna_decay[i] * support[x][lane]);
-            state[x][lane] =
-                moved(support[x][lane], diffusion[x][lane], NOISE * (v + d).sqrt(), normals[x][lane]);
+            let (at, g) = (support[y][lane], diffusion[y][lane]);
+            let (v, d) = (dynamics.translation[i] * support[i][lane], dynamics.protein_decay[i] * at);
+            state[y][lane] = moved(at, g, NOISE * (v + d).sqrt(), normals[y][lane]);
         }
     }
 }

@@ -33,6 +33,7 @@ use ode::{BLOCK, SteadyState};
 
 use super::{World, WorldError};
 use crate::data::{Dataset, Names};
+use crate::graph::Node;
 use crate::num::parallel::ordered_map_indices;
 use crate::num::random::{Seed, Stream};
 use crate::scm::Intervention;
@@ -170,20 +171,25 @@ impl Grn {
         stream: Stream,
     ) -> Vec<[f64; LANES]> {
         let genes = dynamics.genes();
-        let of_gene =
-            |gene: usize, kind: u64| stream.named(&self.network.names()[gene]).at(kind).at(block as u64);
-        let streams: Vec<Stream> = (0..2)
-            .flat_map(|kind| (0..genes).map(move |gene| (gene, kind)))
-            .map(|(g, k)| of_gene(g, k))
-            .collect();
+        let everybody: Vec<Node> = (0..genes).collect();
+        // The proteins of genes that regulate nobody do not show in mRNA.
+        let proteins = match self.measurement.of {
+            Measure::Mrna => dynamics.regulators(),
+            Measure::Protein => &everybody,
+        };
+        let stream_of =
+            |gene: Node, kind: u64| stream.named(&self.network.names()[gene]).at(kind).at(block as u64);
+        let of_mrna = everybody.iter().map(|&gene| (gene, stream_of(gene, 0)));
+        let of_proteins = proteins.iter().map(|&gene| (genes + gene, stream_of(gene, 1)));
+        let streams: Vec<(usize, Stream)> = of_mrna.chain(of_proteins).collect();
         let mut drawn = [[0.0; LANES]; WINDOW];
         let mut normals = vec![vec![[0.0; LANES]; 2 * genes]; WINDOW];
-        let mut runs = Langevin::<LANES>::new(dynamics, &self.wild_type.reported);
+        let mut runs = Langevin::<LANES>::new(dynamics, proteins, &self.wild_type.reported);
         // What GeneNetWeaver reports does not know the noise of the last minute.
         let steps = if self.measurement.faithful { minutes - 1 } else { minutes };
         for step in 0..steps {
             if step % WINDOW == 0 {
-                for (v, stream) in streams.iter().enumerate() {
+                for &(v, stream) in &streams {
                     stream.at((step / WINDOW) as u64).fill_normal(drawn.as_flattened_mut());
                     for (row, minute) in drawn.iter().zip(&mut normals) {
                         minute[v] = *row;

@@ -51,7 +51,8 @@ fn steps_with_noise_are_those_on_paper() {
         let genes = network.genes().len();
         let dynamics = Dynamics::new(&network);
         let mut expected = random_state(2 * genes, k as u64);
-        let mut runs = Langevin::<LANES>::new(&dynamics, &expected);
+        let all: Vec<usize> = (0..genes).collect();
+        let mut runs = Langevin::<LANES>::new(&dynamics, &all, &expected);
         let mut normals = vec![0.0; 2 * genes];
         for minute in 0..60 {
             Seed::new(k as u64).stream(Purpose::Noise).at(minute).fill_normal(&mut normals);
@@ -80,10 +81,11 @@ fn lanes_know_nothing_of_each_other() {
             row
         })
         .collect();
-    let mut together = Langevin::<LANES>::new(&dynamics, &start);
+    let all: Vec<usize> = (0..genes).collect();
+    let mut together = Langevin::<LANES>::new(&dynamics, &all, &start);
     (0..20).for_each(|_| together.step(&normals));
     for lane in 0..LANES {
-        let mut alone = Langevin::<1>::new(&dynamics, &start);
+        let mut alone = Langevin::<1>::new(&dynamics, &all, &start);
         let own: Vec<[f64; 1]> = normals.iter().map(|row| [row[lane]]).collect();
         (0..20).for_each(|_| alone.step(&own));
         for (a, b) in alone.state().iter().zip(together.state()) {
@@ -204,4 +206,24 @@ fn the_corrected_wild_type_is_stationary() {
             assert!(z.abs() < 4.5 || (later - mean).abs() < 1e-3, "{mean} {later}: {z}");
         }
     }
+}
+
+/// Proteins that regulate nobody are left out of a simulation of mRNA; the numbers are those of one that has them all.
+#[test]
+fn proteins_without_effect_can_be_left_out() {
+    let network = networks().nth(2).unwrap();
+    let genes = network.genes().len();
+    let dynamics = Dynamics::new(&network);
+    let all: Vec<usize> = (0..genes).collect();
+    assert!(dynamics.regulators().len() < genes);
+    let mut full = Langevin::<2>::new(&dynamics, &all, &dynamics.unregulated());
+    let mut lean = Langevin::<2>::new(&dynamics, dynamics.regulators(), &dynamics.unregulated());
+    let mut normals = vec![[0.0; 2]; 2 * genes];
+    for minute in 0..50 {
+        Seed::new(1).stream(Purpose::Noise).at(minute).fill_normal(normals.as_flattened_mut());
+        full.step(&normals);
+        lean.step(&normals);
+    }
+    assert_eq!(full.state()[..genes], lean.state()[..genes]);
+    assert_eq!(full.support()[..genes], lean.support()[..genes]);
 }
