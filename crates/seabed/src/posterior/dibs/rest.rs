@@ -16,7 +16,7 @@ const WINDOWS: usize = 4;
 /// At rest: the means of the log joint over the windows differ by less than this for each number of the data, …
 const LOG_JOINT: f64 = 5e-3;
 /// … or by less than this many standard deviations of single measurements within a window. Of four means of five
-/// measurements without a trend, some 93 of 100 do; with a trend of half a deviation from window to window, few do.
+/// measurements without a trend, nearly nine of ten do; with a trend of two deviations from window to window, none.
 const DEVIATIONS: f64 = 1.5;
 /// … the edge probabilities differ between the first and the last window by less than this on average, …
 const EDGES: f64 = 1e-4;

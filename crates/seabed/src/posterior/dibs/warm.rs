@@ -24,10 +24,11 @@ fn rows(seed: u64, count: usize) -> Dataset {
     Dataset::new(names, columns, vec![NodeSet::empty(NODES); count]).unwrap()
 }
 
-/// After a first fit on half of the rows, 300 steps on all of them; means over three data sets. Measured over six:
-/// log joint -1200, -1389 from nothing, -2112 as the reference does it. Most of that is the noise, which had settled
-/// on the old rows; taken from the new ones, it matters little whether the annealing goes back to 0, 1/4, 1/2, 3/4 of
-/// its way or not at all (-1114, -1096, -1200, -1194, -1180, with edges on average the most precise at 1/2).
+/// After a first fit on half of the rows, 300 steps on all of them; means over six data sets. Measured: log joint -1200,
+/// -1389 from nothing (better in five of the six; the difference is two standard errors), -2112 as the reference does
+/// it (worse in all). What helps is the noise, which had settled on the old rows and is taken from the new ones. The
+/// schedule hardly matters then: back to 0, 1/4, 1/2, 3/4 of its way or not at all gave -1114, -1096, -1200, -1194, -1180,
+/// which are not told apart by six data sets.
 #[test]
 fn a_warm_start_is_better_than_starting_over() {
     let knowledge = Knowledge::none(NODES);
@@ -35,7 +36,7 @@ fn a_warm_start_is_better_than_starting_over() {
     let first = Dibs { family, particles: 8, steps: 1000, stop_early: false, ..Dibs::default() };
     let again = Dibs { steps: 300, ..first.clone() };
     let mut means = [0.0; 3];
-    for seed in [4, 5, 7] {
+    for seed in 4..10 {
         let (data, all) = (rows(seed, 200), |_: &State| true);
         let before = first.fit(&rows(seed, 100), &knowledge, Seed::new(1), &mut { all }).unwrap().state;
         let warm = again.fit_from(before.clone(), &data, &knowledge, &mut { all }).unwrap();
@@ -47,10 +48,10 @@ fn a_warm_start_is_better_than_starting_over() {
         let restarted = Dibs::resume(restarted, &data, &knowledge, &mut { all }).unwrap();
         let cold = again.fit(&data, &knowledge, Seed::new(1), &mut { all }).unwrap();
         for (mean, fit) in means.iter_mut().zip([warm, restarted, cold]) {
-            *mean += fit.state.history.last().unwrap().log_joint / 3.0;
+            *mean += fit.state.history.last().unwrap().log_joint / 6.0;
         }
     }
     let [warm, restarted, cold] = means;
     println!("log joint {warm:.1} warm, {restarted:.1} restarted, {cold:.1} cold");
-    assert!(warm > restarted + 500.0 && warm > cold + 100.0);
+    assert!(warm > restarted + 500.0 && warm > cold);
 }
