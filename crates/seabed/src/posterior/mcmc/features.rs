@@ -375,8 +375,8 @@ mod tests {
     }
 
     /// Parents, and by how many nats scores of features may be off, where scores are about -60: guards against getting
-    /// worse. Measured for one parent: 0.50.
-    const MOST_OFF: [(usize, f64); 3] = [(1, 1.0), (2, 3.0), (3, 6.0)];
+    /// worse. Measured: 0.50, 2.65 and 2.35.
+    const MOST_OFF: [(usize, f64); 3] = [(1, 1.0), (2, 3.0), (3, 3.0)];
 
     /// How good the features are: scores of fitted processes of 100 rows against the process itself, and the spread of
     /// functions far outside the data against that of the prior.
