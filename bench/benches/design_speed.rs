@@ -48,10 +48,20 @@ fn ensemble(d: usize, c: u64) -> Ensemble {
     Ensemble::uniform(draws).expect("the same names")
 }
 
+/// Wall and CPU seconds: the median of five designs where one takes less than a second, for the first one also waits for
+/// fresh memory and for threads to wake up.
 fn time(belief: &Ensemble, values: &Values, strategy: Strategy) -> (f64, f64) {
     let designer = Designer { strategy, values: values.clone(), ..Designer::default() };
     let constraints = Constraints::range(belief.names().len(), -10.0, 10.0);
-    let start = Instant::now();
-    let (cpu, _) = cpu_time_of(|| designer.design(belief, &constraints, Seed::new(1)).expect("a batch"));
-    (start.elapsed().as_secs_f64(), cpu.as_secs_f64())
+    let once = || {
+        let start = Instant::now();
+        let (cpu, _) = cpu_time_of(|| designer.design(belief, &constraints, Seed::new(1)).expect("a batch"));
+        (start.elapsed().as_secs_f64(), cpu.as_secs_f64())
+    };
+    let mut times = vec![once()];
+    if times[0].0 < 1.0 {
+        times.extend((0..4).map(|_| once()));
+    }
+    times.sort_by(|a, b| a.0.total_cmp(&b.0));
+    times[times.len() / 2]
 }
