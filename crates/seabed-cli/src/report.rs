@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use seabed::campaign::{Evaluation, MetricRow, RunFolder, Sweep};
+use seabed::campaign::{Evaluation, RunFolder, Sweep};
 use seabed::data::{read_graph, write_atomically};
 use seabed_report::{InformationCurve, Intervention, Line, Run, RunView, Section, Setting, Study, page};
 
@@ -100,7 +100,7 @@ fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study, Fa
             |line| line.label == planned.line,
             || Line { label: planned.line.clone(), ..Line::default() },
         );
-        line.runs.push(Run { seed: planned.config.seed, rows: rows.iter().map(metric_row).collect() });
+        line.runs.push(Run { seed: planned.config.seed, rows: rows.clone() });
     }
     let labels = || settings.iter().flat_map(|setting| setting.lines.iter().map(|line| line.label.as_str()));
     let baseline = match baseline {
@@ -174,7 +174,7 @@ fn run_view(folder: &RunFolder, title: &str) -> Result<RunView, Failure> {
         names: ensemble.names().to_vec(),
         truth,
         edge_probabilities: ensemble.edge_probabilities(),
-        rows: rows.iter().map(metric_row).collect(),
+        rows,
         interventions: interventions.collect(),
         curves: designs
             .iter()
@@ -196,21 +196,6 @@ pub fn curves(evaluated: &[Evaluation]) -> Vec<InformationCurve> {
     let curve =
         |(target, points): (&str, Vec<(f64, f64)>)| InformationCurve { target: target.into(), points };
     of_target.into_iter().map(curve).collect()
-}
-
-fn metric_row(row: &MetricRow) -> seabed_report::MetricRow {
-    seabed_report::MetricRow {
-        round: row.round,
-        interventional_samples: row.interventional_samples,
-        eshd: row.eshd,
-        esid: row.esid,
-        auroc: row.auroc,
-        auprc: row.auprc,
-        ef1: row.ef1,
-        brier: row.brier,
-        ece: row.ece,
-        batch_information: row.batch_information,
-    }
 }
 
 fn write(place: &Path, html: &str, figures: Vec<(String, String)>) -> Result<(), Failure> {

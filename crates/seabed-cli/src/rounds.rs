@@ -45,6 +45,7 @@ impl Live {
     /// Takes note of what happened; false if nobody listens any more.
     pub fn hear(&mut self, happened: &Happened<'_>) -> bool {
         match *happened {
+            Happened::Note(ref note) => eprintln!("note: {note}"),
             Happened::Fitting { round, done, all } => {
                 if self.bar.as_ref().is_none_or(|(of, _)| *of != round) {
                     self.finish();

@@ -132,9 +132,11 @@ fn carry_out(sweep: &Sweep, jobs: Option<u16>) -> Result<(), Failure> {
     let jobs = jobs.map_or_else(|| available_parallelism().map_or(1, usize::from), usize::from);
     let runs = sweep.runs();
     let progress = Progress::new(runs.iter().map(|run| run.config.rounds as u64 + 1).sum(), "rounds");
-    let watch = |_: usize, happened: Happened<'_>| {
-        if let Happened::Round(_) = happened {
-            progress.advance();
+    let watch = |index: usize, happened: Happened<'_>| {
+        match happened {
+            Happened::Round(_) => progress.advance(),
+            Happened::Note(note) => progress.say(&format!("{}: {note}", name(&runs[index]))),
+            _ => {}
         }
         true
     };

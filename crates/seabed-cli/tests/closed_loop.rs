@@ -334,7 +334,9 @@ fn gene_networks_answer_in_loops() {
         return;
     }
     fs::copy(shared, folder.path().join("cyclic.xml")).unwrap();
-    done(folder.path(), "run genes.toml --set world.file=cyclic.xml --out cyclic");
+    let told = done(folder.path(), "run genes.toml --set world.file=cyclic.xml --out cyclic").stderr;
+    let told = String::from_utf8(told).unwrap();
+    assert!(told.starts_with("note: the true graph has a cycle (G") && told.contains("E-SID"), "{told}");
     assert!(metrics("cyclic").iter().all(|row| row["esid"].is_none() && row["eshd"].is_some()));
     done(folder.path(), "report cyclic");
 }

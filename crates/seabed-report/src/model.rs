@@ -1,6 +1,6 @@
 //! What a report is made of: plain data, filled in by whoever reads run directories.
 
-use seabed::evaluate::Metric;
+pub use seabed::campaign::MetricRow;
 
 /// Many runs: strategies compared on the same seeds, in one or more settings.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -36,48 +36,8 @@ pub struct Line {
 pub struct Run {
     /// Same setting and seed: same world and initial data.
     pub seed: u64,
-    /// One per round.
+    /// One per round; a value that is none or not finite is a gap in the figures.
     pub rows: Vec<MetricRow>,
-}
-
-/// One line of `metrics.csv`. A value that is none or not finite is a gap in the figures.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct MetricRow {
-    /// Rounds done; 0 before the first intervention.
-    pub round: usize,
-    /// Interventional samples so far.
-    pub interventional_samples: usize,
-    /// Expected structural Hamming distance.
-    pub eshd: Option<f64>,
-    /// Expected structural intervention distance.
-    pub esid: Option<f64>,
-    /// Area under the ROC curve.
-    pub auroc: Option<f64>,
-    /// Average precision.
-    pub auprc: Option<f64>,
-    /// Expected F1 of the edges.
-    pub ef1: Option<f64>,
-    /// Mean squared error of the edge probabilities.
-    pub brier: Option<f64>,
-    /// Expected calibration error.
-    pub ece: Option<f64>,
-    /// Information of the batch chosen in this round, in nats.
-    pub batch_information: Option<f64>,
-}
-
-impl MetricRow {
-    /// The value of a metric.
-    pub fn metric(&self, metric: Metric) -> Option<f64> {
-        match metric {
-            Metric::Eshd => self.eshd,
-            Metric::Esid => self.esid,
-            Metric::Auroc => self.auroc,
-            Metric::Auprc => self.auprc,
-            Metric::Ef1 => self.ef1,
-            Metric::Brier => self.brier,
-            Metric::Ece => self.ece,
-        }
-    }
 }
 
 /// One run in detail. Everything but the title and the names may be empty.

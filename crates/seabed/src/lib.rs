@@ -10,7 +10,7 @@
 //! - [`design`]: from an ensemble to the next batch of interventions;
 //! - [`world`]: what answers an intervention;
 //! - [`evaluate`]: how close a belief is to the truth;
-//! - [`campaign`]: the closed loop, and studies of many.
+//! - [`campaign`]: the closed loop, studies of many, and the campaigns of laboratories.
 #![warn(missing_docs)]
 
 pub mod campaign;

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use seabed::campaign::MetricRow;
 use seabed::campaign::lab::{Experiment, RoundSummary, State, Summary};
 use seabed::data::write_atomically;
-use seabed_report::{Intervention, MetricRow, RunView, run_html};
+use seabed_report::{Intervention, RunView, run_html};
 
 use super::{Campaign, Opener, bad, print};
 use crate::failure::Failure;

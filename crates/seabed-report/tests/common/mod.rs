@@ -26,8 +26,8 @@ pub fn rows(rounds: usize, pace: f64, seed: usize) -> Vec<MetricRow> {
             auprc: Some((1.0 - 0.6 * left).clamp(0.0, 1.0)),
             ef1: Some((0.95 - 0.55 * left).clamp(0.0, 1.0)),
             brier: Some(0.05 * left),
-            ece: None,
             batch_information: (round < rounds).then_some(3.0 * left),
+            ..MetricRow::default()
         }
     };
     (0..=rounds).map(row).collect()

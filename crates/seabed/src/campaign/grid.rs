@@ -2,7 +2,7 @@
 //!
 //! The seed varies slowest, so that every finished part of a study compares all strategies on the same worlds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use toml::{Table, Value};
 
@@ -50,20 +50,22 @@ pub fn expand(table: &Table, source: &str) -> Result<Vec<Planned>, CampaignError
     let configs =
         tables.into_iter().map(|table| Config::from_table(table, source)).collect::<Result<Vec<_>, _>>()?;
     let flat: Vec<BTreeMap<String, String>> = configs.iter().map(flattened).collect();
-    for (index, keys) in flat.iter().enumerate() {
-        if flat[..index].contains(keys) {
-            return Err(wrong(source, "two runs are the same; name every value of a list once".into()));
-        }
+    if flat.iter().collect::<BTreeSet<_>>().len() < flat.len() {
+        return Err(wrong(source, "two runs are the same; name every value of a list once".into()));
     }
     let varies = |key: &str| flat.iter().any(|keys| keys[key] != flat[0][key]);
     let varied: Vec<&String> = flat[0].keys().filter(|key| varies(key)).collect();
     let lines: Vec<(String, String)> = flat.iter().map(|keys| line(keys, &varied)).collect();
+    let mut kinds: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (strategy, rest) in &lines {
+        kinds.entry(strategy).or_default().insert(rest);
+    }
     let planned = configs.iter().enumerate().map(|(index, config)| {
         let factors =
             varied.iter().map(|key| Factor { key: (*key).clone(), value: flat[index][*key].clone() });
         let (strategy, rest) = &lines[index];
         // The rest is said where a strategy stands in the study with more than one.
-        let alone = lines.iter().all(|(other, others_rest)| other != strategy || others_rest == rest);
+        let alone = kinds[strategy.as_str()].len() == 1;
         Planned {
             index,
             config: config.clone(),

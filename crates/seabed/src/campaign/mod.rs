@@ -25,7 +25,6 @@ pub use folder::RunFolder;
 pub use grid::{Factor, Planned, expand};
 pub use presets::{PRESETS, preset};
 pub use record::{Designed, Evaluation, Experiment, Fitted, MetricRow};
-
 pub use run::{Happened, run};
 pub use scene::{MechanismName, Scene, WorldKind, WorldSettings};
 pub use sweep::{Outcome, RunState, Sweep};

@@ -5,6 +5,7 @@ use std::io::Write;
 use serde::{Deserialize, Serialize};
 
 use crate::design::{Batch, Evaluated};
+use crate::evaluate::{Metric, Scores};
 use crate::scm::Intervention;
 
 /// What is kept of a fit, beside the ensemble.
@@ -12,20 +13,9 @@ use crate::scm::Intervention;
 pub struct Fitted {
     /// Rows of data under interventions.
     pub interventional_samples: usize,
-    /// Against the truth; none where the truth is no DAG or has nothing to find.
-    pub eshd: Option<f64>,
-    /// Expected structural intervention distance.
-    pub esid: Option<f64>,
-    /// Area under the ROC curve.
-    pub auroc: Option<f64>,
-    /// Average precision.
-    pub auprc: Option<f64>,
-    /// Expected F1.
-    pub ef1: Option<f64>,
-    /// Mean squared error of the edge probabilities.
-    pub brier: Option<f64>,
-    /// Expected calibration error.
-    pub ece: Option<f64>,
+    /// Against the truth.
+    #[serde(flatten)]
+    pub scores: Scores,
     /// Entropy of the edge marginals, in nats.
     pub edge_entropy: f64,
     /// Draws whose cycles were broken.
@@ -109,7 +99,7 @@ impl Designed {
 }
 
 /// A row of `metrics.csv`: the belief of a round, and the batch that was chosen from it.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MetricRow {
     /// 0 before any experiment.
@@ -143,20 +133,33 @@ pub struct MetricRow {
 }
 
 impl MetricRow {
+    /// The value of a metric, if the round has it.
+    pub fn metric(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::Eshd => self.eshd,
+            Metric::Esid => self.esid,
+            Metric::Auroc => self.auroc,
+            Metric::Auprc => self.auprc,
+            Metric::Ef1 => self.ef1,
+            Metric::Brier => self.brier,
+            Metric::Ece => self.ece,
+        }
+    }
+
     pub(super) fn new(round: usize, fitted: &Fitted, designed: Option<&Designed>) -> Self {
         Self {
             round,
             interventional_samples: fitted.interventional_samples,
-            eshd: fitted.eshd,
-            esid: fitted.esid,
-            auroc: fitted.auroc,
-            auprc: fitted.auprc,
-            ef1: fitted.ef1,
-            brier: fitted.brier,
+            eshd: Some(fitted.scores.eshd),
+            esid: fitted.scores.esid,
+            auroc: fitted.scores.auroc,
+            auprc: fitted.scores.auprc,
+            ef1: Some(fitted.scores.ef1),
+            brier: Some(fitted.scores.brier),
             batch_information: designed.map(|designed| designed.information),
             fit_seconds: fitted.seconds,
             design_seconds: designed.map(|designed| designed.seconds),
-            ece: fitted.ece,
+            ece: Some(fitted.scores.ece),
             edge_entropy: fitted.edge_entropy,
             repaired_cyclic: fitted.repaired_cyclic,
         }

@@ -30,6 +30,8 @@ pub enum Happened<'a> {
         /// The round.
         round: usize,
     },
+    /// Something that the user should know about the metrics.
+    Note(String),
     /// A round is complete, now or in an earlier process.
     Round(&'a MetricRow),
 }
@@ -57,6 +59,11 @@ pub fn run(
         }
         Some(before) if before == *config => {}
         _ => folder.write_config(config)?,
+    }
+    if let Some(cycle) = scene.cycle() {
+        watch(Happened::Note(format!(
+            "the true graph has a cycle ({cycle}): E-SID, which needs one without, is left out"
+        )));
     }
     let finished = folder.metrics()?;
     if finished.len() == config.rounds + 1 {
@@ -120,16 +127,9 @@ fn believe(
     if !go_on {
         return Err(CampaignError::Interrupted);
     }
-    let against = scene.scores(&belief.ensemble);
     let fitted = Fitted {
         interventional_samples: (0..data.rows()).filter(|&row| !data.targets(row).is_empty()).count(),
-        eshd: Some(against.eshd),
-        esid: against.esid,
-        auroc: against.auroc,
-        auprc: against.auprc,
-        ef1: Some(against.ef1),
-        brier: Some(against.brier),
-        ece: Some(against.ece),
+        scores: scene.scores(&belief.ensemble),
         edge_entropy: belief.ensemble.edge_entropy(),
         repaired_cyclic: belief.repaired,
         seconds: seconds(config, start),

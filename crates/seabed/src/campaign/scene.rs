@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::CampaignError;
 use crate::data::Dataset;
 use crate::evaluate::{Scores, scores, scores_with_cycles};
-use crate::graph::Dag;
+use crate::graph::{CycleError, Dag};
 use crate::num::random::{Purpose, Seed};
 use crate::scm::{Ensemble, Intervention, Scm};
 use crate::world::grn::{Generated, Grn, Measure, Measurement, Organism};
@@ -141,6 +141,14 @@ impl Scene {
     /// The graph that is to be found, row -> column; that of a gene network may have cycles.
     pub fn truth(&self) -> &Vec<Vec<bool>> {
         &self.truth
+    }
+
+    /// A cycle of the true graph, if it has one: `A -> B -> A`.
+    pub fn cycle(&self) -> Option<String> {
+        let CycleError { cycle } = Dag::from_rows_to_columns(&self.truth).err()?;
+        let names: Vec<&str> =
+            cycle.iter().chain(cycle.first()).map(|&node| self.names()[node].as_str()).collect();
+        Some(names.join(" -> "))
     }
 
     /// How close a belief is to the truth; distances that need a graph without cycles are left out where it has some.

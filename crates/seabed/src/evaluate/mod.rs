@@ -17,14 +17,14 @@ pub use likelihood::held_out_log_likelihood;
 pub use sortability::{Sortability, SortabilityError, sortability};
 pub use wilcoxon::wilcoxon_signed_rank;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::graph::{Adjacency, Dag, shd, sid};
 use crate::num::parallel::ordered_map;
 use crate::scm::Ensemble;
 
 /// An ensemble against the true graph.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Scores {
     /// Expected structural Hamming distance; a reversed edge counts once.
     pub eshd: f64,
