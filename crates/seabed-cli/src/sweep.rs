@@ -106,9 +106,9 @@ fn study(arguments: &Arguments) -> Result<(), Failure> {
         }
         (None, config) => {
             let path = config.as_deref();
-            let place = folder(arguments.out.as_deref(), path)?;
+            let settings = table(path, &arguments.settings)?;
             let source = path.map_or(String::new(), |path| path.display().to_string());
-            (table(path, &arguments.settings)?, source, place)
+            (settings, source, folder(arguments.out.as_deref(), path)?)
         }
     };
     if let Some(seeds) = arguments.seeds {

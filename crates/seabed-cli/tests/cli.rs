@@ -664,6 +664,7 @@ fn loops_are_refused_with_a_reason() {
         "run",
         "sweep --preset paper",
         "sweep strategy.toml --set design.strategy=[1]",
+        "sweep missing",
         "sweep status .",
         "report .",
     ]

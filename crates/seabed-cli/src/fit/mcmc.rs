@@ -154,7 +154,7 @@ fn notes(found: &Diagnostics, data: &Dataset) -> Vec<String> {
         found.sweeps - found.kept,
         found.score.r_hat,
         found.worst_edge,
-        found.score.size.min(found.least_edge_size)
+        found.size()
     )];
     if chains == 1 {
         notes.push("(one chain is compared with itself alone: its halves)".into());

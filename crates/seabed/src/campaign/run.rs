@@ -8,8 +8,7 @@ use super::config::Config;
 use super::folder::RunFolder;
 use super::record::{Designed, Fitted, MetricRow};
 use super::scene::Scene;
-use crate::data::Dataset;
-use crate::graph::Node;
+use crate::data::{Dataset, position};
 use crate::num::random::{Purpose, Seed};
 use crate::posterior::Knowledge;
 use crate::scm::{Ensemble, Intervention};
@@ -79,7 +78,13 @@ pub fn run(
             let outcomes = match folder.outcomes(round)? {
                 Some(outcomes) => outcomes,
                 None => {
-                    let batch = interventions(&designed, data.names())?;
+                    let batch =
+                        interventions(&designed, data.names()).ok_or_else(|| CampaignError::Folder {
+                            path: folder.path().to_path_buf(),
+                            problem: format!(
+                                "the design of round {round} is not one of this run; remove the folder"
+                            ),
+                        })?;
                     let outcomes = scene.outcomes(round, &batch, config.design.replicates)?;
                     folder.write_outcomes(round, &outcomes)?;
                     outcomes
@@ -161,13 +166,13 @@ fn choose(
     Ok(designed)
 }
 
-fn interventions(designed: &Designed, names: &[String]) -> Result<Vec<Intervention>, CampaignError> {
-    let node = |name: &String| -> Node { names.iter().position(|known| known == name).expect("a variable") };
+/// The experiments of a design, which may have been read from a file that somebody edited.
+fn interventions(designed: &Designed, names: &[String]) -> Option<Vec<Intervention>> {
     let of = |targets: &[(String, f64)]| {
-        Intervention::new(targets.iter().map(|(name, value)| (node(name), *value)))
-            .expect("it was designed as such")
+        let settings = targets.iter().map(|(name, value)| Some((position(names, name)?, *value)));
+        Intervention::new(settings.collect::<Option<Vec<_>>>()?).ok()
     };
-    Ok(designed.batch.iter().map(|experiment| of(&experiment.targets)).collect())
+    designed.batch.iter().map(|experiment| of(&experiment.targets)).collect()
 }
 
 /// Every round has randomness of its own.

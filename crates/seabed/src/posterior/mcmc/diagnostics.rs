@@ -44,8 +44,6 @@ pub struct Convergence {
 /// Chains agree below these.
 const SCORE_LIMIT: f64 = 1.05;
 const EDGE_LIMIT: f64 = 1.1;
-/// They have run long enough when they are worth so many independent draws.
-const ENOUGH: f64 = 100.0;
 /// Edges less or more probable than this are settled.
 const SETTLED: f64 = 0.05;
 
@@ -96,9 +94,14 @@ impl Diagnostics {
         }
     }
 
-    /// Need the chains go no further?
-    pub(super) fn enough(&self) -> bool {
-        self.agree && self.score.size >= ENOUGH && self.least_edge_size >= ENOUGH
+    /// Independent graphs that the chains are worth, by the score or the edge for which they are fewest.
+    pub fn size(&self) -> f64 {
+        self.score.size.min(self.least_edge_size)
+    }
+
+    /// Need the chains go no further to give so many draws that are all but independent?
+    pub(super) fn enough(&self, draws: usize) -> bool {
+        self.agree && self.size() >= draws as f64
     }
 }
 

@@ -5,9 +5,12 @@
 //! z normal, taken at the points of a low-discrepancy sequence instead of at random. Each frequency gives a cosine and a
 //! sine with independent normal weights of variance a²/waves; the posterior of the weights is normal.
 
+use std::sync::OnceLock;
+
 use faer::Mat;
 
 use super::gp::{Hyper, LENGTHS, LINEAR, Regression, SIGMA, SMOOTH, log_prior};
+use super::settings::MOST_VARIABLES;
 use crate::num::elementwise::cos_sin_of_turn;
 use crate::num::matrix::{Cholesky, product};
 use crate::num::random::Draws;
@@ -22,9 +25,10 @@ fn usual_waves(parents: usize) -> usize {
 pub(super) struct Spectrum(Vec<Vec<f64>>);
 
 impl Spectrum {
-    /// For a number of parents.
-    pub fn new(parents: usize) -> Self {
-        Self::of_waves(parents, usual_waves(parents))
+    /// For a number of parents; made once, when first asked for.
+    pub fn of(parents: usize) -> &'static Self {
+        static MADE: [OnceLock<Spectrum>; MOST_VARIABLES] = [const { OnceLock::new() }; MOST_VARIABLES];
+        MADE[parents].get_or_init(|| Self::of_waves(parents, usual_waves(parents)))
     }
 
     fn of_waves(parents: usize, waves: usize) -> Self {
@@ -308,8 +312,8 @@ mod tests {
     fn the_marginal_likelihood_is_the_dense_normal_density() {
         for (parents, free_scale) in [(1, false), (2, false), (3, true)] {
             let (y, x) = data(parents, 40, parents as u64);
-            let spectrum = Spectrum::new(parents);
-            let weights = Weights::new(&regression(&y, &x), &usual(parents), &spectrum, free_scale).unwrap();
+            let spectrum = Spectrum::of(parents);
+            let weights = Weights::new(&regression(&y, &x), &usual(parents), spectrum, free_scale).unwrap();
             let cholesky = Cholesky::of(covariance(&weights, &x, 40).as_ref()).unwrap();
             let mut solved = y.clone();
             cholesky.solve_in_place(&mut solved);
@@ -329,8 +333,8 @@ mod tests {
     fn drawn_functions_have_the_moments_of_the_process() {
         for (parents, free_scale) in [(1, false), (2, true), (3, false)] {
             let (y, x) = data(parents, 40, 10 + parents as u64);
-            let spectrum = Spectrum::new(parents);
-            let weights = Weights::new(&regression(&y, &x), &usual(parents), &spectrum, free_scale).unwrap();
+            let spectrum = Spectrum::of(parents);
+            let weights = Weights::new(&regression(&y, &x), &usual(parents), spectrum, free_scale).unwrap();
             let cholesky = Cholesky::of(covariance(&weights, &x, 40).as_ref()).unwrap();
             let mut solved = y.clone();
             cholesky.solve_in_place(&mut solved);
@@ -389,7 +393,7 @@ mod tests {
                 let (y, x) = data(parents, 100, 100 + seed);
                 let regression = regression(&y, &x);
                 let (hyper, score) = regression.fitted(&usual(parents)).unwrap();
-                let weights = Weights::new(&regression, &hyper, &Spectrum::new(parents), false).unwrap();
+                let weights = Weights::new(&regression, &hyper, Spectrum::of(parents), false).unwrap();
                 worst = worst.max((weights.score() - score).abs());
                 let far = |z: f64| {
                     let here = point(&weights, &vec![z; parents]);

@@ -8,6 +8,7 @@
 //! its prior.
 
 use faer::Mat;
+use multiversion::multiversion;
 
 use crate::num::elementwise::exp_in_place;
 use crate::num::matrix::Cholesky;
@@ -58,60 +59,58 @@ pub(super) fn usual(parents: usize) -> Hyper {
     (0..count).map(|place| prior_of(place).0).collect()
 }
 
-/// Squared distances between rows for every parent, below the diagonal row by row; they serve all hyperparameters.
-struct Distances(Vec<Vec<f64>>);
+/// What pairs of rows i ≥ j have in common whatever the hyperparameters: column after column of a lower triangle.
+struct Pairs {
+    /// Σ_k x_k x'_k.
+    products: Vec<f64>,
+    /// (x_k - x'_k)² for every parent.
+    squares: Vec<Vec<f64>>,
+}
+
+/// The columns of a lower triangle of `n` rows: the place where each begins among the pairs.
+fn columns(n: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..n).scan(0, move |place, j| {
+        let start = *place;
+        *place += n - j;
+        Some((j, start))
+    })
+}
 
 impl Regression<'_> {
-    fn distances(&self) -> Distances {
-        let of = |x: &&[f64]| -> Vec<f64> {
-            (0..x.len()).flat_map(|i| (0..i).map(move |j| (x[i] - x[j]).powi(2))).collect()
+    fn pairs(&self) -> Pairs {
+        let of = |x: &[f64], f: fn(f64, f64) -> f64| -> Vec<f64> {
+            (0..x.len()).flat_map(|j| x[j..].iter().map(move |other| f(x[j], *other))).collect()
         };
-        Distances(self.parents.iter().map(of).collect())
+        let mut products = vec![0.0; self.values.len() * (self.values.len() + 1) / 2];
+        for x in &self.parents {
+            products.iter_mut().zip(of(x, |a, b| a * b)).for_each(|(sum, product)| *sum += product);
+        }
+        Pairs { products, squares: self.parents.iter().map(|x| of(x, |a, b| (a - b).powi(2))).collect() }
     }
 
     /// Score and its gradient at some hyperparameters; none if C is not positive definite.
     #[cfg(test)]
     pub fn log_posterior(&self, hyper: &[f64]) -> Option<(f64, Vec<f64>)> {
-        self.evaluate(hyper, &self.distances())
+        self.evaluate(hyper, &self.pairs())
     }
 
-    fn evaluate(&self, hyper: &[f64], distances: &Distances) -> Option<(f64, Vec<f64>)> {
+    fn evaluate(&self, hyper: &[f64], pairs: &Pairs) -> Option<(f64, Vec<f64>)> {
         let (y, n, count) = (self.values, self.values.len(), self.parents.len());
         let variance = |place: usize| (2.0 * hyper[place]).exp();
-        let below = n * n.saturating_sub(1) / 2;
-        // √5 r, then κ and κ' = (5/3)(1 + √5 r) e^(-√5 r), of which dκ/d ln ℓ_k = κ' (x_k - x'_k)²/ℓ_k².
-        let mut kappa = vec![0.0; if count > 0 { below } else { 0 }];
-        let mut slope = kappa.clone();
-        if count > 0 {
-            for (distances, length) in distances.0.iter().zip(&hyper[LENGTHS..]) {
-                let scale = 5.0 * (-2.0 * length).exp();
-                kappa.iter_mut().zip(distances).for_each(|(sum, square)| *sum += scale * square);
-            }
-            let mut decay: Vec<f64> = Vec::with_capacity(below);
-            for sum in &mut kappa {
-                *sum = sum.sqrt();
-                decay.push(-*sum);
-            }
-            exp_in_place(&mut decay);
-            for ((root, slope), decay) in kappa.iter_mut().zip(&mut slope).zip(&decay) {
-                *slope = 5.0 / 3.0 * (1.0 + *root) * decay;
-                *root = (1.0 + *root + *root * *root / 3.0) * decay;
-            }
-        }
         let (noise, linear, smooth) = match count {
             0 => (variance(SIGMA), 0.0, 0.0),
             _ => (variance(SIGMA), variance(LINEAR), variance(SMOOTH)),
         };
+        let (kappa, mut slope) =
+            if count > 0 { matern(pairs, &hyper[LENGTHS..]) } else { Default::default() };
         let mut matrix = Mat::<f64>::zeros(n, n);
-        let dot = |i: usize, j: usize| self.parents.iter().map(|x| x[i] * x[j]).sum::<f64>();
-        let mut place = 0;
-        for i in 0..n {
-            for j in 0..i {
-                matrix[(i, j)] =
-                    if count == 0 { 1.0 } else { 1.0 + linear * dot(i, j) + smooth * kappa[place] };
-                place += 1;
+        for (j, start) in columns(n) {
+            let column = &mut matrix.col_as_slice_mut(j)[j..];
+            match count {
+                0 => column.fill(1.0),
+                _ => covariances(column, linear, &pairs.products[start..], smooth, &kappa[start..]),
             }
-            matrix[(i, i)] = 1.0 + linear * dot(i, i) + smooth + noise;
+            column[0] += noise;
         }
         let cholesky = Cholesky::of(matrix.as_ref())?;
         let mut solved = y.to_vec();
@@ -121,28 +120,24 @@ impl Regression<'_> {
         // d log p = ½ Σ_ij (α α' - C⁻¹)_ij dC_ij, and off the diagonal everything is there twice.
         let inverse = cholesky.inverse();
         let mut gradient = vec![0.0; hyper.len()];
-        let mut place = 0;
-        for i in 0..n {
-            let row = inverse.col(i);
+        let mut weights = Vec::with_capacity(pairs.products.len());
+        for j in 0..n {
+            let own = solved[j] * solved[j] - inverse[(j, j)];
+            gradient[SIGMA] += own * noise;
             if count > 0 {
-                for j in 0..i {
-                    let weight = 2.0 * (solved[i] * solved[j] - row[j]);
-                    gradient[LINEAR] += weight * linear * dot(i, j);
-                    gradient[SMOOTH] += weight * smooth * kappa[place];
-                    slope[place] *= 0.5 * weight * smooth;
-                    place += 1;
-                }
-            }
-            let weight = solved[i] * solved[i] - row[i];
-            gradient[SIGMA] += weight * noise;
-            if count > 0 {
-                gradient[LINEAR] += weight * linear * dot(i, i);
-                gradient[SMOOTH] += weight * smooth;
+                let below = solved[j + 1..].iter().zip(&inverse.col_as_slice(j)[j + 1..]);
+                weights.push(own);
+                weights.extend(below.map(|(other, inverse)| 2.0 * (solved[j] * other - inverse)));
             }
         }
-        for (k, distances) in distances.0.iter().enumerate() {
-            let sum: f64 = slope.iter().zip(distances).map(|(slope, square)| slope * square).sum();
-            gradient[LENGTHS + k] = sum * (-2.0 * hyper[LENGTHS + k]).exp();
+        if count > 0 {
+            gradient[LINEAR] = linear * dot(&weights, &pairs.products);
+            gradient[SMOOTH] = smooth * dot(&weights, &kappa);
+            slope.iter_mut().zip(&weights).for_each(|(slope, weight)| *slope *= weight);
+            for (k, squares) in pairs.squares.iter().enumerate() {
+                let scale = 0.5 * smooth * (-2.0 * hyper[LENGTHS + k]).exp();
+                gradient[LENGTHS + k] = scale * dot(&slope, squares);
+            }
         }
         score += log_prior(hyper, Some(&mut gradient));
         (score.is_finite() && gradient.iter().all(|slope| slope.is_finite())).then_some((score, gradient))
@@ -150,10 +145,10 @@ impl Regression<'_> {
 
     /// The hyperparameters with the highest score near the start, and the score: quasi-Newton (BFGS).
     pub fn fitted(&self, start: &[f64]) -> Option<(Hyper, f64)> {
-        let distances = self.distances();
+        let pairs = self.pairs();
         let size = start.len();
         let mut at = start.to_vec();
-        let (mut value, mut gradient) = self.evaluate(&at, &distances)?;
+        let (mut value, mut gradient) = self.evaluate(&at, &pairs)?;
         // The noise is known to 1/√(2n), other hyperparameters to a third or so.
         let first = |place: usize| if place == SIGMA { 0.5 / self.values.len() as f64 } else { 0.1 };
         let mut inverse: Vec<Vec<f64>> =
@@ -177,7 +172,7 @@ impl Regression<'_> {
                 let moved: Vec<f64> = next.iter().zip(&at).map(|(a, b)| a - b).collect();
                 let expected: f64 = moved.iter().zip(&gradient).map(|(m, g)| m * g).sum();
                 if let Some((score, slopes)) =
-                    self.evaluate(&next, &distances).filter(|(score, _)| *score >= value + 1e-4 * expected)
+                    self.evaluate(&next, &pairs).filter(|(score, _)| *score >= value + 1e-4 * expected)
                 {
                     break Some((next, moved, score, slopes));
                 }
@@ -197,6 +192,65 @@ impl Regression<'_> {
         }
         Some((at, value))
     }
+}
+
+/// κ of all pairs, and κ' = (5/3)(1 + √5 r) e^(-√5 r), of which dκ/d ln ℓ_k = κ' (x_k - x'_k)²/ℓ_k².
+fn matern(pairs: &Pairs, lengths: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let mut roots = vec![0.0; pairs.products.len()];
+    for (squares, length) in pairs.squares.iter().zip(lengths) {
+        add_scaled(&mut roots, 5.0 * (-2.0 * length).exp(), squares);
+    }
+    let mut decays = vec![0.0; roots.len()];
+    take_roots(&mut roots, &mut decays);
+    exp_in_place(&mut decays);
+    let (mut kappa, mut slope) = (roots, decays);
+    finish(&mut kappa, &mut slope);
+    (kappa, slope)
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
+fn add_scaled(sums: &mut [f64], scale: f64, values: &[f64]) {
+    sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += scale * value);
+}
+
+/// Squares become their roots, and decays those with a minus.
+#[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
+fn take_roots(squares: &mut [f64], decays: &mut [f64]) {
+    for (square, decay) in squares.iter_mut().zip(decays) {
+        *square = square.sqrt();
+        *decay = -*square;
+    }
+}
+
+/// Roots √5 r become κ, and decays e^(-√5 r) become κ'.
+#[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
+fn finish(roots: &mut [f64], decays: &mut [f64]) {
+    for (root, decay) in roots.iter_mut().zip(decays) {
+        let x = *root;
+        *root = (1.0 + x + x * x / 3.0) * *decay;
+        *decay *= 5.0 / 3.0 * (1.0 + x);
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
+fn covariances(out: &mut [f64], linear: f64, products: &[f64], smooth: f64, kappa: &[f64]) {
+    for ((out, product), kappa) in out.iter_mut().zip(products).zip(kappa) {
+        *out = 1.0 + linear * product + smooth * kappa;
+    }
+}
+
+/// Σ a b in eight lanes, so that the order of additions is the same on every machine.
+#[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    let (a, b) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest: f64 = a.remainder().iter().zip(b.remainder()).map(|(a, b)| a * b).sum();
+    for (a, b) in a.zip(b) {
+        for lane in 0..8 {
+            lanes[lane] += a[lane] * b[lane];
+        }
+    }
+    lanes.iter().sum::<f64>() + rest
 }
 
 /// The BFGS update of the inverse of the negative Hessian.

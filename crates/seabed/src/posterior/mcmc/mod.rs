@@ -185,7 +185,7 @@ fn run(
         let mut second_halves = state.chains.clone();
         second_halves.iter_mut().for_each(|chain| chain.keep_last(until.div_ceil(2)));
         let diagnostics = Diagnostics::of(&second_halves, state.readmitted);
-        if diagnostics.enough() || until >= settings.most_sweeps {
+        if diagnostics.enough(settings.draws) || until >= settings.most_sweeps {
             break diagnostics;
         }
         until = further(until);

@@ -50,6 +50,8 @@ pub(super) fn draw_parents(layers: &Layers, tables: &[ParentSets], draws: &mut D
 pub(super) struct Worths {
     /// ln Σ of every node, given the layers as they are.
     now: Vec<f64>,
+    /// The largest sum since each was last added up from scratch: what is subtracted later leaves the error of this.
+    largest: Vec<f64>,
     /// Of every other node: without the one taken out, …
     without: Vec<f64>,
     /// … its sets that contain that one, if it is in the layer just before, …
@@ -69,10 +71,18 @@ impl Worths {
         for (before, last, layer) in with_earlier(layers) {
             nodes_of(layer).for_each(|node| now[node] = tables[node].log_sum(before, last));
         }
-        let (without, all, touching) = (now.clone(), now.clone(), now.clone());
-        Self { now, without, all, touching, ..Self::default() }
+        let (largest, without, all, touching) = (now.clone(), now.clone(), now.clone(), now.clone());
+        Self { now, largest, without, all, touching, ..Self::default() }
+    }
+
+    fn set_now(&mut self, node: Node, worth: f64) {
+        self.now[node] = worth;
+        self.largest[node] = self.largest[node].max(worth);
     }
 }
+
+/// Sums are taken away from one another only while so much of the largest is left; it was exact to e^-16.
+const LEAST_LEFT: f64 = -7.0;
 
 /// Every layer with all nodes before it and the layer just before it.
 fn with_earlier(layers: &[Mask]) -> impl Iterator<Item = (Mask, Mask, Mask)> {
@@ -122,15 +132,16 @@ pub(super) fn relocate(
     for (j, &others) in layers.iter().enumerate() {
         for other in nodes_of(others) {
             let plain = worths.without[other];
-            worths.now[other] = match j {
+            let now = match j {
                 _ if j < after => plain,
                 _ if j > after => log_add(plain, worths.touching[other]),
                 _ if alone => worths.all[other],
                 _ => log_add(plain, worths.all[other]),
             };
+            worths.set_now(other, now);
         }
     }
-    worths.now[node] = worths.own[layer];
+    (worths.now[node], worths.largest[node]) = (worths.own[layer], worths.own[layer]);
     if alone {
         layers.insert(layer, bit(node));
     } else {
@@ -157,13 +168,18 @@ fn without(
                 (f64::NEG_INFINITY, f64::NEG_INFINITY)
             };
             // Sums that contain the node are taken away, unless hardly anything would be left.
-            let quick = match j {
-                _ if j < first_after => Some(worths.now[other]),
+            let left = match j {
+                _ if j < first_after => worths.now[other],
                 _ if j > first_after => log_subtract(worths.now[other], touching),
-                _ if was_alone => None,
+                _ if was_alone => f64::NEG_INFINITY,
                 _ => log_subtract(worths.now[other], all),
             };
-            worths.without[other] = quick.unwrap_or_else(|| table.log_sum(before, last));
+            worths.without[other] = left;
+            let sure = j < first_after || left >= worths.largest[other] + LEAST_LEFT;
+            if !sure {
+                let exact = table.log_sum(before, last);
+                (worths.without[other], worths.largest[other]) = (exact, exact);
+            }
             worths.all[other] = all;
             worths.touching[other] = touching;
         }
@@ -207,11 +223,13 @@ mod tests {
     use super::*;
     use crate::num::random::{Purpose, Seed};
 
-    fn tables(nodes: usize, seed: u64, spread: f64) -> Vec<ParentSets> {
+    /// All sets of at most `most` parents.
+    fn tables(nodes: usize, most: u32, seed: u64, spread: f64) -> Vec<ParentSets> {
         let mut draws = Seed::new(seed).stream(Purpose::Mcmc).draws();
         (0..nodes)
             .map(|node| {
-                let sets = (0..1 << nodes).filter(|mask: &Mask| mask & bit(node) == 0);
+                let allowed = |mask: &Mask| mask & bit(node) == 0 && mask.count_ones() <= most;
+                let sets = (0..1 << nodes).filter(allowed);
                 ParentSets::new(sets.map(|mask| (mask, spread * draws.normal())).collect(), nodes)
             })
             .collect()
@@ -231,11 +249,11 @@ mod tests {
     /// Along a chain, so that worths are those of many moves before.
     #[test]
     fn places_have_the_weights_of_their_partitions() {
-        let nodes = 5;
-        for (seed, spread) in [(0, 1.0), (1, 3.0), (2, 10.0), (3, 100.0)] {
-            let tables = tables(nodes, seed, spread);
+        let cases = [(5, 0, 1.0), (5, 1, 3.0), (5, 2, 10.0), (5, 3, 100.0), (12, 4, 3.0), (12, 5, 10.0)];
+        for (nodes, seed, spread) in cases {
+            let tables = tables(nodes, 4, seed, spread);
             let mut draws = Seed::new(seed).stream(Purpose::Mcmc).at(1).draws();
-            let mut layers = vec![0b11111];
+            let mut layers = vec![(1 << nodes) - 1];
             let mut worths = Worths::new(&layers, &tables);
             for step in 0..200 {
                 let node = draws.below(nodes);
@@ -261,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_drawn_dag_has_the_layers_it_was_drawn_for() {
-        let tables = tables(5, 7, 3.0);
+        let tables = tables(5, 4, 7, 3.0);
         let mut draws = Seed::new(8).stream(Purpose::Mcmc).draws();
         let mut layers = vec![0b11111];
         let mut worths = Worths::new(&layers, &tables);

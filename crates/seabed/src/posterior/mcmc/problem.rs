@@ -8,7 +8,7 @@ use super::gp::{Hyper, LENGTHS, LINEAR, Regression, SIGMA, SMOOTH, usual};
 use super::settings::{Family, Mcmc};
 use super::table::{Mask, bit, nodes_of, set_of};
 use crate::data::Dataset;
-use crate::graph::Node;
+use crate::graph::{Node, NodeSet};
 use crate::num::random::Draws;
 use crate::posterior::bge::{self, Bge};
 use crate::scm::Mechanism;
@@ -29,8 +29,6 @@ enum Terms {
     Gp {
         /// `[variable][row]`, standardised.
         columns: Vec<Vec<f64>>,
-        /// For sets of 0, 1, 2, … parents.
-        spectra: Vec<Spectrum>,
         /// The hyperparameters of every single parent, from which larger sets start.
         singles: Vec<Option<Hyper>>,
     },
@@ -80,11 +78,7 @@ impl Problem {
                     freedom,
                 )))
             }
-            Family::GaussianProcess => {
-                // Required parents may be more than the user's limit.
-                let spectra = (0..=nodes.min(MOST_PARENTS)).map(Spectrum::new).collect();
-                Terms::Gp { columns, spectra, singles: vec![None; nodes] }
-            }
+            Family::GaussianProcess => Terms::Gp { columns, singles: vec![None; nodes] },
         };
         Self { node, nodes, units, mark, terms }
     }
@@ -118,18 +112,28 @@ impl Problem {
         }
     }
 
-    /// Parameters given the parents, to draw from.
-    pub fn parameters(&self, parents: Mask) -> Parameters<'_> {
-        match &self.terms {
-            Terms::Linear(bge) => Parameters::Linear { bge, node: self.node, parents, nodes: self.nodes },
-            Terms::Gp { .. } => {
-                Parameters::Gp(Box::new(self.weights(parents).expect("a set that has a score")))
+    /// Mechanisms and noise standard deviations from their posterior given the parents, in the data's units: one from
+    /// every source of randomness.
+    pub fn draw(&self, parents: Mask, sources: impl Iterator<Item = Draws>) -> Vec<(Mechanism, f64)> {
+        let of_linear = |bge: &Bge, set: &NodeSet, mut source: Draws| {
+            let (linear, variance) = bge.draw(self.node, set, &mut source);
+            (Mechanism::Linear(linear), variance.sqrt())
+        };
+        let drawn: Vec<(Mechanism, f64)> = match &self.terms {
+            Terms::Linear(bge) => {
+                let set = set_of(parents, self.nodes);
+                sources.map(|source| of_linear(bge, &set, source)).collect()
             }
-        }
+            Terms::Gp { .. } => {
+                let weights = self.weights(parents).expect("a set that has a score");
+                sources.map(|mut source| weights.draw(&mut source)).collect()
+            }
+        };
+        drawn.into_iter().map(|drawn| self.in_data_units(parents, drawn)).collect()
     }
 
     /// The mechanism and its noise in the data's units.
-    pub fn in_data_units(&self, parents: Mask, (mechanism, sd): (Mechanism, f64)) -> (Mechanism, f64) {
+    fn in_data_units(&self, parents: Mask, (mechanism, sd): (Mechanism, f64)) -> (Mechanism, f64) {
         // Inside, x' = (x - mean)/sd, so x = (x' - (-mean/sd)) / (1/sd).
         let unit = |node: Node| (-self.units[node].0 / self.units[node].1, 1.0 / self.units[node].1);
         let units: Vec<(f64, f64)> = nodes_of(parents).map(unit).collect();
@@ -137,10 +141,10 @@ impl Problem {
     }
 
     fn weights(&self, parents: Mask) -> Option<Weights> {
-        let Terms::Gp { columns, spectra, .. } = &self.terms else { return None };
+        let Terms::Gp { columns, .. } = &self.terms else { return None };
         let (hyper, _) = self.hyper(parents)?;
         let all = regression(columns, self.node, parents);
-        let spectrum = &spectra[parents.count_ones() as usize];
+        let spectrum = Spectrum::of(parents.count_ones() as usize);
         Weights::new(&all, &hyper, spectrum, columns[0].len() > EXACT_ROWS)
     }
 
@@ -166,9 +170,6 @@ impl Problem {
         regression.fitted(&start)
     }
 }
-
-/// Sets can never be larger, so no more spectra are made.
-const MOST_PARENTS: usize = 16;
 
 /// A smooth beginning, and one that is all but linear.
 fn starts() -> [Hyper; 2] {
@@ -202,25 +203,6 @@ fn thinned(columns: &[Vec<f64>], node: Node, parents: Mask) -> Thinned {
 
 fn regression(columns: &[Vec<f64>], node: Node, parents: Mask) -> Regression<'_> {
     Regression { values: &columns[node], parents: nodes_of(parents).map(|k| &columns[k][..]).collect() }
-}
-
-/// The posterior of a node's parameters given its parents.
-pub(super) enum Parameters<'a> {
-    Linear { bge: &'a Bge, node: Node, parents: Mask, nodes: usize },
-    Gp(Box<Weights>),
-}
-
-impl Parameters<'_> {
-    /// A mechanism and a noise standard deviation, in the units inside.
-    pub fn draw(&self, draws: &mut Draws) -> (Mechanism, f64) {
-        match self {
-            Self::Linear { bge, node, parents, nodes } => {
-                let (linear, variance) = bge.draw(*node, &set_of(*parents, *nodes), draws);
-                (Mechanism::Linear(linear), variance.sqrt())
-            }
-            Self::Gp(weights) => weights.draw(draws),
-        }
-    }
 }
 
 fn mean_and_sd(values: &[f64]) -> (f64, f64) {

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use super::chain::{Chain, Graph};
 use super::diagnostics::Diagnostics;
-use super::problem::{Parameters, Problem};
+use super::problem::Problem;
 use super::state::State;
 use super::table::{Mask, nodes_of, set_of};
 use super::{McmcFit, prepare};
 use crate::data::Dataset;
 use crate::graph::{Dag, Node};
 use crate::num::parallel::ordered_map;
-use crate::num::random::Purpose;
-use crate::scm::{ByName, Ensemble, Scm};
+use crate::num::random::{Purpose, Seed};
+use crate::scm::{ByName, Ensemble, Mechanism, Scm};
 
 pub(super) fn fit(
     state: State,
@@ -26,39 +26,45 @@ pub(super) fn fit(
     let chains: Vec<&[Graph]> =
         state.chains.iter().map(|chain: &Chain| &chain.path[chain.path.len() - diagnostics.kept..]).collect();
     let graphs: Vec<&Graph> = drawn(&chains, state.settings.draws);
-    // The same node with the same parents has the same posterior of its parameters.
-    let mut sets: BTreeMap<(Node, Mask), usize> = BTreeMap::new();
-    for graph in &graphs {
-        for (node, &parents) in graph.iter().enumerate() {
-            let next = sets.len();
-            sets.entry((node, parents.into())).or_insert(next);
-        }
-    }
     prepare(problems, prepared, &(0..nodes).collect::<Vec<_>>());
-    let keys: Vec<(Node, Mask)> = sets.keys().copied().collect();
-    let problems = &*problems;
-    let parameters: Vec<Parameters> =
-        ordered_map(&keys, |&(node, parents)| problems[node].parameters(parents));
-    let place = |key: &(Node, Mask)| keys.binary_search(key).expect("listed");
-    let stream = state.seed.stream(Purpose::Mcmc).named("parameters");
-    let numbered: Vec<(usize, &&Graph)> = graphs.iter().enumerate().collect();
-    let models = ordered_map(&numbered, |(draw, graph)| {
-        let parents: Vec<Mask> = graph.iter().map(|&halves| halves.into()).collect();
-        let model = |node: Node| {
-            let mut draws = stream.at(*draw as u64).named(&by_name.names[node]).draws();
-            let drawn = parameters[place(&(node, parents[node]))].draw(&mut draws);
-            problems[node].in_data_units(parents[node], drawn)
-        };
-        let (mechanisms, noise) = (0..nodes).map(model).unzip();
-        let dag = Dag::from_parents(parents.iter().map(|&set| set_of(set, nodes)).collect()).expect("layers");
-        let scm = Scm::new(by_name.names.clone(), dag, mechanisms, noise).expect("finite parameters");
-        scm.reordered(data.names(), &by_name.to)
-    });
+    let models = models(&graphs, problems, state.seed, by_name);
+    let models = models.into_iter().map(|model| model.reordered(data.names(), &by_name.to)).collect();
     let edge_probabilities = edge_probabilities(&chains, by_name);
     let in_data_order = |(from, to): (Node, Node)| (by_name.from[from], by_name.from[to]);
     diagnostics.disputed = diagnostics.disputed.into_iter().map(in_data_order).collect();
     let ensemble = Ensemble::uniform(models).expect("at least one draw");
     McmcFit { ensemble, edge_probabilities, diagnostics, state }
+}
+
+/// A model for every graph, with variables in the order of their names.
+fn models(graphs: &[&Graph], problems: &[Problem], seed: Seed, by_name: &ByName) -> Vec<Scm> {
+    let nodes = problems.len();
+    // The same node with the same parents has the same posterior of its parameters, large for a process: it is made
+    // once, serves all graphs that have these parents, and is let go.
+    let mut graphs_with: BTreeMap<(Node, Mask), Vec<usize>> = BTreeMap::new();
+    for (draw, graph) in graphs.iter().enumerate() {
+        for (node, &parents) in graph.iter().enumerate() {
+            graphs_with.entry((node, parents.into())).or_default().push(draw);
+        }
+    }
+    let stream = seed.stream(Purpose::Mcmc).named("parameters");
+    let families: Vec<((Node, Mask), Vec<usize>)> = graphs_with.into_iter().collect();
+    let drawn = ordered_map(&families, |((node, parents), graphs)| {
+        let sources = graphs.iter().map(|&draw| stream.at(draw as u64).named(&by_name.names[*node]).draws());
+        problems[*node].draw(*parents, sources)
+    });
+    // Families are in the order of their nodes, so the parts of each model come in that order too.
+    let mut parts: Vec<Vec<(Mechanism, f64)>> = graphs.iter().map(|_| Vec::with_capacity(nodes)).collect();
+    for ((_, graphs), drawn) in families.iter().zip(drawn) {
+        graphs.iter().zip(drawn).for_each(|(&draw, part)| parts[draw].push(part));
+    }
+    let model = |(graph, parts): (&&Graph, Vec<(Mechanism, f64)>)| {
+        let parents = graph.iter().map(|&halves| set_of(halves.into(), nodes)).collect();
+        let dag = Dag::from_parents(parents).expect("layers");
+        let (mechanisms, noise) = parts.into_iter().unzip();
+        Scm::new(by_name.names.clone(), dag, mechanisms, noise).expect("finite parameters")
+    };
+    graphs.iter().zip(parts).map(model).collect()
 }
 
 /// So many graphs, in equal steps along all chains, one after the other.

@@ -164,14 +164,9 @@ pub(super) fn log_add(a: f64, b: f64) -> f64 {
     if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
 }
 
-/// ln(eᵃ - eᵇ) if that leaves enough digits.
-pub(super) fn log_subtract(a: f64, b: f64) -> Option<f64> {
-    const LEAST_LEFT: f64 = 1e-5;
-    if b == f64::NEG_INFINITY {
-        return Some(a);
-    }
-    let left = -(b - a).exp_m1();
-    (left > LEAST_LEFT).then(|| a + left.ln())
+/// ln(eᵃ - eᵇ).
+pub(super) fn log_subtract(a: f64, b: f64) -> f64 {
+    if b == f64::NEG_INFINITY { a } else { a + (-(b - a).exp_m1()).ln() }
 }
 
 #[cfg(test)]
