@@ -190,32 +190,49 @@ mod tests {
         assert!((ln_gamma(2.5) - (0.75 * PI.sqrt()).ln()).abs() < 1e-13);
     }
 
-    /// The draws have the posterior's moments: z-scores below 4.5 for weights, intercept and 1/σ² (3000 draws).
+    /// The draws have the posterior's moments: two correlated parents, 3000 draws, z-scores below 4.5 for the means of
+    /// 1/σ², weights and intercept, and for the second moments of the weights.
     #[test]
     fn parameters_are_drawn_from_their_posterior() {
         let mut noise = Seed::new(5).stream(Purpose::Noise).draws();
         let x: Vec<f64> = (0..40).map(|_| 3.0 + noise.normal()).collect();
-        let y: Vec<f64> = x.iter().map(|x| 1.0 - 2.0 * x + 0.5 * noise.normal()).collect();
+        let y: Vec<f64> = x.iter().map(|x| 0.8 * x + 0.6 * noise.normal()).collect();
+        let z: Vec<f64> = x.iter().zip(&y).map(|(x, y)| 1.0 - 2.0 * x + y + 0.5 * noise.normal()).collect();
         let rows: Vec<usize> = (0..40).collect();
-        let bge = Bge::new(&[x, y], &[rows.clone(), rows], &[3.0, -5.0], 1.0, 4.0);
-        let parents = NodeSet::of(2, [0]);
+        let bge = Bge::new(&[x, y, z], &vec![rows; 3], &[3.0, 2.0, -5.0], 1.0, 5.0);
         let s = &bge.statistics[0];
-        let (r00, r01, r11) = (s.scale[0], s.scale[1], s.scale[3]);
-        let (weight, left) = (r01 / r00, r11 - r01 * r01 / r00);
-        let degrees = 40.0 + 4.0 - 2.0 + 2.0;
-        let count = 3000;
-        let drawn: Vec<(Linear, f64)> = (0..count).map(|_| bge.draw(1, &parents, &mut noise)).collect();
-        let z = |values: Vec<f64>, mean: f64, variance: f64| {
-            (values.iter().sum::<f64>() / f64::from(count) - mean) / (variance / f64::from(count)).sqrt()
-        };
-        let precision =
-            z(drawn.iter().map(|d| 1.0 / d.1).collect(), degrees / left, 2.0 * degrees / left / left);
-        assert!(precision.abs() < 4.5, "{precision}");
+        let r = |a: usize, b: usize| s.scale[3 * a + b];
+        // The normal equations of two parents, solved by hand.
+        let determinant = r(0, 0) * r(1, 1) - r(0, 1) * r(0, 1);
+        let inverse =
+            [[r(1, 1), -r(0, 1)], [-r(0, 1), r(0, 0)]].map(|row| row.map(|entry| entry / determinant));
+        let weights = inverse.map(|row| row[0] * r(0, 2) + row[1] * r(1, 2));
+        let left = r(2, 2) - weights[0] * r(0, 2) - weights[1] * r(1, 2);
+        let degrees = 40.0 + 5.0 - 3.0 + 2.0 + 1.0;
         let variance = left / (degrees - 2.0);
-        let slope = z(drawn.iter().map(|d| d.0.weights[0]).collect(), weight, variance / r00);
-        assert!(slope.abs() < 4.5, "{slope}");
-        let intercept = drawn.iter().map(|d| d.0.intercept + d.0.weights[0] * s.mean[0]).collect();
-        let intercept = z(intercept, s.mean[1], variance / 41.0);
-        assert!(intercept.abs() < 4.5, "{intercept}");
+        let parents = NodeSet::of(3, [0, 1]);
+        let drawn: Vec<(Linear, f64)> = (0..3000).map(|_| bge.draw(2, &parents, &mut noise)).collect();
+        let check = |what: &str, of: &dyn Fn(&(Linear, f64)) -> f64, want: f64| {
+            let values: Vec<f64> = drawn.iter().map(of).collect();
+            let n = values.len() as f64;
+            let mean = values.iter().sum::<f64>() / n;
+            let spread = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
+            let z = (mean - want) / (spread / n).sqrt();
+            assert!(z.abs() < 4.5, "{what}: {mean} {want} z {z}");
+        };
+        check("precision", &|draw| 1.0 / draw.1, degrees / left);
+        check("variance", &|draw| draw.1, variance);
+        for a in 0..2 {
+            check("weight", &|draw| draw.0.weights[a], weights[a]);
+            for b in 0..=a {
+                let off = |draw: &(Linear, f64), k: usize| draw.0.weights[k] - weights[k];
+                check("covariance", &|draw| off(draw, a) * off(draw, b), variance * inverse[a][b]);
+            }
+        }
+        let at_mean = |draw: &(Linear, f64)| {
+            draw.0.intercept + draw.0.weights[0] * s.mean[0] + draw.0.weights[1] * s.mean[1]
+        };
+        check("intercept", &at_mean, s.mean[2]);
+        check("its variance", &|draw| (at_mean(draw) - s.mean[2]).powi(2), variance / 41.0);
     }
 }

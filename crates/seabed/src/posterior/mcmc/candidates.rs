@@ -1,14 +1,15 @@
 //! Which sets of parents a node may have: all small sets of a few candidates, and any other parent beside the likeliest.
 //!
 //! Candidates are those that gain most, alone or beside the parents that a greedy search takes one after the other: a
-//! parent that shows only when another is known is found too. A parent that is no candidate stays possible together
-//! with up to all but one of the greedy ones; when the chains use it, it becomes a candidate.
+//! parent that shows only when another is known is found too. A parent that is no candidate stays possible, alone or
+//! together with the first three greedy ones; when the chains use it, it becomes a candidate.
 
 use std::collections::BTreeMap;
 
 use super::problem::Problem;
 use super::table::{Mask, bit, nodes_of};
 use crate::graph::Node;
+use crate::num::parallel::ordered_map;
 
 /// Greedy parents beside which all others are tried.
 const COMPANY: usize = 3;
@@ -46,21 +47,19 @@ pub(super) struct Candidates {
     pub all: Mask,
 }
 
-fn scored(problem: &Problem, scores: &mut Scores, set: Mask) -> f64 {
-    *scores.entry(set).or_insert_with(|| problem.score(set))
-}
-
 /// Screens the parents of a node.
 pub(super) fn screen(problem: &Problem, limits: &Limits, scores: &mut Scores) -> Candidates {
     let mut greedy = Vec::new();
     let mut context = limits.required;
     let mut gains = vec![f64::NEG_INFINITY; limits.nodes];
-    let base = scored(problem, scores, context);
-    let mut at = base;
+    fill(problem, &[context], scores);
+    let mut at = scores[&context];
     for _ in 0..limits.more().min(limits.candidates) {
         let mut best: Option<(f64, Node)> = None;
-        for node in nodes_of(limits.all() & !context) {
-            let score = scored(problem, scores, context | bit(node));
+        let open = || nodes_of(limits.all() & !context);
+        fill(problem, &open().map(|node| context | bit(node)).collect::<Vec<_>>(), scores);
+        for node in open() {
+            let score = scores[&(context | bit(node))];
             gains[node] = gains[node].max(score - at);
             if best.is_none_or(|(most, _)| score > most) {
                 best = Some((score, node));
@@ -114,9 +113,9 @@ fn extend(sets: &mut Vec<Mask>, start: usize, most: usize, nodes: &[Node]) {
 
 /// Computes what is missing of the scores of the sets.
 pub(super) fn fill(problem: &Problem, sets: &[Mask], scores: &mut Scores) {
-    for &set in sets {
-        scored(problem, scores, set);
-    }
+    let missing: Vec<Mask> = sets.iter().copied().filter(|set| !scores.contains_key(set)).collect();
+    let found = ordered_map(&missing, |&set| problem.score(set));
+    scores.extend(missing.into_iter().zip(found));
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::moves::{redraw_pair, reverse_edge};
 use super::partition::{Worths, draw_parents, layers_of, relocate};
-use super::table::{Mask, ParentSets, bit};
+use super::table::{Mask, ParentSets, bit, nodes_of};
 use crate::graph::Dag;
 use crate::num::random::{Draws, Stream};
 
@@ -69,6 +69,14 @@ impl Chain {
             self.path.push(parents.iter().map(|&set| set.into()).collect());
         }
         self.now = parents.into_iter().map(Halves::from).collect();
+    }
+
+    /// Is everything there, for so many nodes?
+    pub fn is_of(&self, nodes: usize) -> bool {
+        let fits = |graph: &Graph| {
+            graph.len() == nodes && graph.iter().all(|&set| nodes_of(set.into()).all(|node| node < nodes))
+        };
+        self.path.len() == self.scores.len() && self.path.iter().chain([&self.now]).all(fits)
     }
 
     /// Forgets all but the last graphs.

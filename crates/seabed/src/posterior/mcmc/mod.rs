@@ -24,7 +24,7 @@ mod calibration;
 #[cfg(test)]
 mod exactness;
 
-use candidates::{Candidates, Limits, Scores};
+use candidates::Limits;
 use chain::Chain;
 use problem::Problem;
 use table::{Mask, ParentSets, bit, mask_of, nodes_of};
@@ -59,8 +59,7 @@ const PILOT: usize = 50;
 const MOST_REVISIONS: usize = 2;
 /// A parent that is no candidate becomes one if so large a share of the graphs of the pilot have it.
 const READMITTED: f64 = 0.02;
-/// Nodes that are scored, and sweeps that are made, before the caller is asked whether to go on.
-const NODES_AT_ONCE: usize = 8;
+/// Sweeps that are made before the caller is asked whether to go on.
 const SWEEPS_AT_ONCE: usize = 50;
 
 /// Says whether to go on.
@@ -77,12 +76,12 @@ impl Mcmc {
         watch: Watch,
     ) -> Result<McmcFit, McmcError> {
         self.check(data)?;
-        let by_name = ByName::new(data.names());
-        let sorted = data.reordered(&by_name.names).expect("the same names in another order");
-        run(State::start(self, &sorted, seed), data, knowledge, &by_name, &sorted, watch)
+        let sorted = Sorted::new(data, knowledge);
+        run(State::start(self, &sorted.data, &sorted.knowledge, seed), data, &sorted, watch)
     }
 
-    /// Goes on with an interrupted fit of the same data: the result is that of a fit that was never interrupted.
+    /// Goes on with an interrupted fit of the same data and knowledge: the result is that of a fit that was never
+    /// interrupted.
     pub fn resume(
         state: State,
         data: &Dataset,
@@ -90,18 +89,9 @@ impl Mcmc {
         watch: Watch,
     ) -> Result<McmcFit, McmcError> {
         state.settings.check(data)?;
-        let by_name = ByName::new(data.names());
-        if state.names[..] != by_name.names[..] {
-            return Err(McmcError::OtherState { what: "other variables" });
-        }
-        let sorted = data.reordered(&by_name.names).expect("the same names in another order");
-        let other = |(node, known): (Node, &state::OfNode)| {
-            !known.scores.is_empty() && known.mark != Problem::new(&state.settings, &sorted, node).mark
-        };
-        if state.nodes.iter().enumerate().any(other) {
-            return Err(McmcError::OtherState { what: "other data" });
-        }
-        run(state, data, knowledge, &by_name, &sorted, watch)
+        let sorted = Sorted::new(data, knowledge);
+        state.check_same(&sorted.data, &sorted.knowledge)?;
+        run(state, data, &sorted, watch)
     }
 
     /// The posterior of the data, with the scores of an earlier fit for nodes about which there are no new rows. The
@@ -115,35 +105,43 @@ impl Mcmc {
         watch: Watch,
     ) -> Result<McmcFit, McmcError> {
         self.check(data)?;
-        let by_name = ByName::new(data.names());
-        let sorted = data.reordered(&by_name.names).expect("the same names in another order");
-        let state = earlier.scores_for(self, &sorted, seed)?;
-        run(state, data, knowledge, &by_name, &sorted, watch)
+        let sorted = Sorted::new(data, knowledge);
+        let state = earlier.scores_for(self, &sorted.data, &sorted.knowledge, seed)?;
+        run(state, data, &sorted, watch)
     }
 }
 
-fn run(
-    mut state: State,
-    data: &Dataset,
-    knowledge: &Knowledge,
-    by_name: &ByName,
-    sorted: &Dataset,
-    watch: Watch,
-) -> Result<McmcFit, McmcError> {
+/// Data and knowledge with variables in the order of their names.
+struct Sorted {
+    by_name: ByName,
+    data: Dataset,
+    knowledge: Knowledge,
+}
+
+impl Sorted {
+    fn new(data: &Dataset, knowledge: &Knowledge) -> Self {
+        let by_name = ByName::new(data.names());
+        let knowledge = knowledge.relabelled(&by_name.to);
+        let data = data.reordered(&by_name.names).expect("the same names in another order");
+        Self { by_name, data, knowledge }
+    }
+}
+
+fn run(mut state: State, data: &Dataset, sorted: &Sorted, watch: Watch) -> Result<McmcFit, McmcError> {
     let settings = state.settings.clone();
-    let knowledge = knowledge.relabelled(&by_name.to);
+    let Sorted { by_name, data: sorted, knowledge } = sorted;
     let nodes = sorted.variables();
-    let limits: Vec<Limits> = (0..nodes).map(|node| limits(&settings, &knowledge, node)).collect();
-    let mut problems = ordered_map_indices(nodes, |node| Problem::new(&settings, sorted, node));
+    let limits: Vec<Limits> = (0..nodes).map(|node| limits(&settings, knowledge, node)).collect();
+    let problems = ordered_map_indices(nodes, |node| Problem::new(&settings, sorted, node));
     for (known, problem) in state.nodes.iter_mut().zip(&problems) {
         if known.mark != problem.mark {
             *known = state::OfNode { mark: problem.mark, ..state::OfNode::default() };
         }
     }
     let stream = state.seed.stream(Purpose::Mcmc);
-    let (mut prepared, mut tables) = (vec![false; nodes], Vec::new());
+    let mut tables = Vec::new();
     loop {
-        score(&mut state, &mut problems, &mut prepared, &limits, watch)?;
+        score(&mut state, &problems, &limits, watch)?;
         tables.clear();
         for node in 0..nodes {
             let prior = settings.prior.of_node(node, sorted.names());
@@ -190,7 +188,7 @@ fn run(
         }
         until = further(until);
     };
-    Ok(result::fit(state, diagnostics, &mut problems, &mut prepared, data, by_name))
+    Ok(result::fit(state, diagnostics, &problems, data, by_name))
 }
 
 fn limits(settings: &Mcmc, knowledge: &Knowledge, node: Node) -> Limits {
@@ -205,46 +203,23 @@ fn limits(settings: &Mcmc, knowledge: &Knowledge, node: Node) -> Limits {
 }
 
 /// Screens the nodes that are not screened yet, and computes the scores that are missing.
-fn score(
-    state: &mut State,
-    problems: &mut [Problem],
-    prepared: &mut [bool],
-    limits: &[Limits],
-    watch: Watch,
-) -> Result<(), McmcError> {
-    let open: Vec<Node> = (0..problems.len()).filter(|&node| !state.nodes[node].filled).collect();
-    for batch in open.chunks(NODES_AT_ONCE) {
-        prepare(problems, prepared, batch);
-        let (nodes, problems) = (&state.nodes, &*problems);
-        let done: Vec<(Candidates, Scores)> = ordered_map(batch, |&node| {
-            let mut scores = nodes[node].known();
-            let candidates = nodes[node]
-                .screened()
-                .unwrap_or_else(|| candidates::screen(&problems[node], &limits[node], &mut scores));
-            let sets = candidates::sets(&candidates, &limits[node]);
-            candidates::fill(&problems[node], &sets, &mut scores);
-            (candidates, scores)
-        });
-        for (&node, (candidates, scores)) in batch.iter().zip(done) {
-            let known = &mut state.nodes[node];
-            known.greedy = candidates.greedy;
-            known.candidates = Some(nodes_of(candidates.all).collect());
-            known.scores = scores.into_iter().map(|(set, score)| (set.into(), score)).collect();
-            known.filled = true;
+fn score(state: &mut State, problems: &[Problem], limits: &[Limits], watch: Watch) -> Result<(), McmcError> {
+    for (node, problem) in problems.iter().enumerate() {
+        let known = &mut state.nodes[node];
+        if known.filled {
+            continue;
         }
+        let mut scores = known.known();
+        let candidates =
+            known.screened().unwrap_or_else(|| candidates::screen(problem, &limits[node], &mut scores));
+        candidates::fill(problem, &candidates::sets(&candidates, &limits[node]), &mut scores);
+        known.greedy = candidates.greedy;
+        known.candidates = Some(nodes_of(candidates.all).collect());
+        known.scores = scores.into_iter().map(|(set, score)| (set.into(), score)).collect();
+        known.filled = true;
         ask(state, watch)?;
     }
     Ok(())
-}
-
-/// Makes the problems of some nodes ready, those that are not.
-fn prepare(problems: &mut [Problem], prepared: &mut [bool], nodes: &[Node]) {
-    let open: Vec<Node> = nodes.iter().copied().filter(|&node| !prepared[node]).collect();
-    let starts = ordered_map(&open, |&node| problems[node].starts());
-    for (&node, starts) in open.iter().zip(starts) {
-        problems[node].start_from(starts);
-        prepared[node] = true;
-    }
 }
 
 /// Makes parents that the chains use candidates; true if there are any.

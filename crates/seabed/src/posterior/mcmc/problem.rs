@@ -3,6 +3,8 @@
 //! A node sees only rows in which it was not a target, and the units of all variables are those of these rows. So new
 //! rows in which it was a target change none of its scores, and the scores of an earlier round can be kept.
 
+use std::sync::OnceLock;
+
 use super::features::{Spectrum, Weights};
 use super::gp::{Hyper, LENGTHS, LINEAR, Regression, SIGMA, SMOOTH, usual};
 use super::settings::{Family, Mcmc};
@@ -29,8 +31,8 @@ enum Terms {
     Gp {
         /// `[variable][row]`, standardised.
         columns: Vec<Vec<f64>>,
-        /// The hyperparameters of every single parent, from which larger sets start.
-        singles: Vec<Option<Hyper>>,
+        /// The hyperparameters of every single parent, from which larger sets start; found when first needed.
+        singles: OnceLock<Vec<Option<Hyper>>>,
     },
 }
 
@@ -78,27 +80,9 @@ impl Problem {
                     freedom,
                 )))
             }
-            Family::GaussianProcess => Terms::Gp { columns, singles: vec![None; nodes] },
+            Family::GaussianProcess => Terms::Gp { columns, singles: OnceLock::new() },
         };
         Self { node, nodes, units, mark, terms }
-    }
-
-    /// The hyperparameters of every single parent, which larger sets start from; nothing for linear models.
-    pub fn starts(&self) -> Vec<Option<Hyper>> {
-        let Terms::Gp { columns, .. } = &self.terms else { return Vec::new() };
-        let single = |k: Node| {
-            let thinned = thinned(columns, self.node, bit(k));
-            let fits = starts().map(|start| thinned.as_ref().fitted(&start));
-            fits.into_iter().flatten().reduce(|a, b| if b.1 > a.1 { b } else { a }).map(|best| best.0)
-        };
-        (0..self.nodes).map(|k| if k == self.node { None } else { single(k) }).collect()
-    }
-
-    /// Makes ready for [`Problem::score`] with what [`Problem::starts`] found.
-    pub fn start_from(&mut self, starts: Vec<Option<Hyper>>) {
-        if let Terms::Gp { singles, .. } = &mut self.terms {
-            *singles = starts;
-        }
     }
 
     /// log p(values of the node | values of the parents), parameters integrated out. A function of data and set alone.
@@ -148,14 +132,27 @@ impl Problem {
         Weights::new(&all, &hyper, spectrum, columns[0].len() > EXACT_ROWS)
     }
 
+    fn singles(&self, columns: &[Vec<f64>]) -> Vec<Option<Hyper>> {
+        let single = |k: Node| {
+            let thinned = thinned(columns, self.node, bit(k));
+            let fits = starts().map(|start| thinned.as_ref().fitted(&start));
+            fits.into_iter().flatten().reduce(|a, b| if b.1 > a.1 { b } else { a }).map(|best| best.0)
+        };
+        (0..self.nodes).map(|k| if k == self.node { None } else { single(k) }).collect()
+    }
+
     fn hyper(&self, parents: Mask) -> Option<(Hyper, f64)> {
-        let Terms::Gp { columns, singles, .. } = &self.terms else { return None };
+        let Terms::Gp { columns, singles } = &self.terms else { return None };
         let thinned = thinned(columns, self.node, parents);
         let regression = thinned.as_ref();
-        let known: Vec<&Hyper> = nodes_of(parents).filter_map(|k| singles[k].as_ref()).collect();
         let count = parents.count_ones() as usize;
         let mut start = usual(count);
-        if known.len() == count && count > 0 {
+        if count == 0 {
+            return regression.fitted(&start);
+        }
+        let singles = singles.get_or_init(|| self.singles(columns));
+        let known: Vec<&Hyper> = nodes_of(parents).filter_map(|k| singles[k].as_ref()).collect();
+        if known.len() == count {
             // The noise is that of the best parent alone, and so is the rest but for the lengths.
             let best = known
                 .iter()

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::McmcFit;
 use super::chain::{Chain, Graph};
 use super::diagnostics::Diagnostics;
 use super::problem::Problem;
 use super::state::State;
 use super::table::{Mask, nodes_of, set_of};
-use super::{McmcFit, prepare};
 use crate::data::Dataset;
 use crate::graph::{Dag, Node};
 use crate::num::parallel::ordered_map;
@@ -17,16 +17,13 @@ use crate::scm::{ByName, Ensemble, Mechanism, Scm};
 pub(super) fn fit(
     state: State,
     mut diagnostics: Diagnostics,
-    problems: &mut [Problem],
-    prepared: &mut [bool],
+    problems: &[Problem],
     data: &Dataset,
     by_name: &ByName,
 ) -> McmcFit {
-    let nodes = by_name.names.len();
     let chains: Vec<&[Graph]> =
         state.chains.iter().map(|chain: &Chain| &chain.path[chain.path.len() - diagnostics.kept..]).collect();
     let graphs: Vec<&Graph> = drawn(&chains, state.settings.draws);
-    prepare(problems, prepared, &(0..nodes).collect::<Vec<_>>());
     let models = models(&graphs, problems, state.seed, by_name);
     let models = models.into_iter().map(|model| model.reordered(data.names(), &by_name.to)).collect();
     let edge_probabilities = edge_probabilities(&chains, by_name);

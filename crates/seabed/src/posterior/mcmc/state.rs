@@ -4,11 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::candidates::{Candidates, Scores};
 use super::chain::{Chain, Halves};
+use super::problem::Problem;
 use super::settings::{Mcmc, McmcError};
-use super::table::bit;
+use super::table::{bit, mask_of};
 use crate::data::Dataset;
 use crate::graph::Node;
 use crate::num::random::Seed;
+use crate::posterior::Knowledge;
 
 /// A fit between two pieces of work. Saved and read back, it goes on as if nothing had happened.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -18,6 +20,8 @@ pub struct State {
     pub(super) seed: Seed,
     /// The variables, sorted.
     pub(super) names: Vec<String>,
+    /// Parents that every node may never have and those it must have, in this order.
+    pub(super) knowledge: Vec<(Halves, Halves)>,
     /// One a node, in this order.
     pub(super) nodes: Vec<OfNode>,
     /// Candidates were looked at again so often.
@@ -53,12 +57,20 @@ impl OfNode {
     }
 }
 
+fn masks(knowledge: &Knowledge) -> Vec<(Halves, Halves)> {
+    let required = knowledge.required();
+    let of = |(node, forbidden)| (mask_of(forbidden).into(), mask_of(required.parents(node)).into());
+    knowledge.forbidden().iter().enumerate().map(of).collect()
+}
+
 impl State {
-    pub(super) fn start(settings: &Mcmc, data: &Dataset, seed: Seed) -> Self {
+    /// Before anything is done. Variables are sorted by name in data and knowledge.
+    pub(super) fn start(settings: &Mcmc, data: &Dataset, knowledge: &Knowledge, seed: Seed) -> Self {
         Self {
             settings: settings.clone(),
             seed,
             names: data.names().to_vec(),
+            knowledge: masks(knowledge),
             nodes: vec![OfNode::default(); data.variables()],
             revisions: 0,
             chains: Vec::new(),
@@ -67,15 +79,50 @@ impl State {
     }
 
     /// The scores of this fit as a beginning of another one; they count for nodes whose rows are the same.
-    pub(super) fn scores_for(self, settings: &Mcmc, data: &Dataset, seed: Seed) -> Result<Self, McmcError> {
-        if self.names[..] != data.names()[..] {
-            return Err(McmcError::OtherState { what: "other variables" });
-        }
-        let mut fresh = Self::start(settings, data, seed);
+    pub(super) fn scores_for(
+        self,
+        settings: &Mcmc,
+        data: &Dataset,
+        knowledge: &Knowledge,
+        seed: Seed,
+    ) -> Result<Self, McmcError> {
+        self.check(data)?;
+        let mut fresh = Self::start(settings, data, knowledge, seed);
         for (node, old) in fresh.nodes.iter_mut().zip(self.nodes) {
             *node = OfNode { mark: old.mark, scores: old.scores, ..OfNode::default() };
         }
         Ok(fresh)
+    }
+
+    /// Can this fit go on with the data and the knowledge?
+    pub(super) fn check_same(&self, data: &Dataset, knowledge: &Knowledge) -> Result<(), McmcError> {
+        self.check(data)?;
+        let other = |(node, known): (Node, &OfNode)| {
+            !known.scores.is_empty() && known.mark != Problem::new(&self.settings, data, node).mark
+        };
+        if self.nodes.iter().enumerate().any(other) {
+            return Err(McmcError::OtherState { what: "other data" });
+        }
+        if self.knowledge != masks(knowledge) {
+            return Err(McmcError::OtherState { what: "other background knowledge" });
+        }
+        Ok(())
+    }
+
+    /// A state may come from a file that somebody changed.
+    fn check(&self, data: &Dataset) -> Result<(), McmcError> {
+        if self.names[..] != data.names()[..] {
+            return Err(McmcError::OtherState { what: "other variables" });
+        }
+        let count = self.names.len();
+        let fits = |nodes: &[Node]| nodes.iter().all(|&node| node < count);
+        let whole = self.nodes.len() == count
+            && self.chains.iter().all(|chain| chain.is_of(count))
+            && self
+                .nodes
+                .iter()
+                .all(|node| fits(&node.greedy) && node.candidates.as_deref().is_none_or(fits));
+        if whole { Ok(()) } else { Err(McmcError::OtherState { what: "no fit that is whole" }) }
     }
 
     /// Nodes whose scores are known, of how many.
