@@ -6,6 +6,7 @@
 
 use faer::linalg::matmul::matmul;
 use faer::linalg::solvers::{DenseSolveCore, Llt, SolveCore};
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::traits::RealField;
 use faer::traits::math_utils::one;
 use faer::{Accum, Conj, Mat, MatMut, MatRef, Par, Side};
@@ -31,6 +32,11 @@ impl Cholesky {
     pub fn solve_in_place(&self, b: &mut [f64]) {
         let n = b.len();
         self.factor.solve_in_place_with_conj(Conj::No, MatMut::from_column_major_slice_mut(b, n, 1));
+    }
+
+    /// Replaces B, [n, m], by L⁻¹ B.
+    pub fn solve_lower_in_place(&self, b: MatMut<'_, f64>) {
+        solve_lower_triangular_in_place(self.factor.L(), b, Par::Seq);
     }
 
     /// A⁻¹, [n, n].
@@ -110,6 +116,14 @@ mod tests {
             }
             prop_assert!((cholesky.log_determinant() - a.determinant().ln()).abs() < 1e-9);
             let l = cholesky.factor();
+            let mut half = b.clone();
+            cholesky.solve_lower_in_place(half.as_mut());
+            for i in 0..n {
+                for k in 0..n + 3 {
+                    let back: f64 = (0..=i).map(|j| l[(i, j)] * half[(j, k)]).sum();
+                    prop_assert!((back - b[(i, k)]).abs() < 1e-9);
+                }
+            }
             prop_assert!((0..n).all(|i| (i + 1..n).all(|j| l[(i, j)] == 0.0)));
         }
     }

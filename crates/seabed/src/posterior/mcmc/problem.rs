@@ -37,7 +37,7 @@ enum Terms {
 }
 
 /// Rows up to which the marginal likelihood is that of the process itself; beyond, hyperparameters come from so many
-/// rows evenly spread, and the likelihood from all rows in weight space.
+/// rows evenly spread, and all rows are seen through these.
 pub(super) const EXACT_ROWS: usize = 300;
 
 /// A constant variable has this share of its own size as its standard deviation.
@@ -89,10 +89,16 @@ impl Problem {
     pub fn score(&self, parents: Mask) -> f64 {
         match &self.terms {
             Terms::Linear(bge) => bge.score(self.node, &set_of(parents, self.nodes)),
-            Terms::Gp { columns, .. } if columns[0].len() <= EXACT_ROWS => {
-                self.hyper(parents).map_or(f64::NAN, |(_, score)| score)
+            Terms::Gp { columns, .. } => {
+                let score = match self.hyper(parents) {
+                    Some((hyper, _)) if columns[0].len() > EXACT_ROWS => {
+                        let centres = thinned(columns, self.node, parents);
+                        regression(columns, self.node, parents).score_through(&centres.as_ref(), &hyper)
+                    }
+                    found => found.map(|(_, score)| score),
+                };
+                score.unwrap_or(f64::NAN)
             }
-            Terms::Gp { .. } => self.weights(parents).map_or(f64::NAN, |weights| weights.score()),
         }
     }
 
