@@ -218,11 +218,14 @@ fn belief(arguments: &Arguments) -> Result<(Ensemble, Option<Dataset>), Failure>
     };
     let progress = Progress::new(1, "");
     let mut watch = |done, all| {
-        progress.stands_of(done, all, "of the fit");
+        progress.stands_of(done, all, "of the fit".into());
         true
     };
     let belief = settings.fit(&data, &knowledge, None, None, Seed::new(arguments.seed), &mut watch)?;
     progress.finish();
+    if let Some(warning) = &belief.warning {
+        eprintln!("warning: {warning}");
+    }
     Ok((belief.ensemble, Some(data)))
 }
 

@@ -2,7 +2,9 @@
 
 mod dibs;
 mod mcmc;
+mod shared;
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,8 +16,10 @@ use seabed::graph::Dag;
 use seabed::num::random::Seed;
 use seabed::posterior::Knowledge;
 use seabed::posterior::bootstrap::{Bootstrap, Degenerate, GiesOptions, GiesResult, degenerate};
-use seabed::scm::Ensemble;
+use seabed::scm::{Ensemble, Scm};
 use serde_json::{Value, json};
+
+use shared::Shared;
 
 use crate::clock::cpu_time;
 use crate::failure::Failure;
@@ -39,16 +43,16 @@ pub struct Arguments {
     /// Number of draws from the posterior: 100 (bootstrap) or 200 (mcmc) without it; DiBS has --particles.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     draws: Option<u32>,
-    /// One search of the data as they are, without resampling.
+    /// One search of the data as they are, without resampling (bootstrap).
     #[arg(long)]
     single: bool,
-    /// Price of a parameter in the score; half the logarithm of the number of rows (BIC) without it.
+    /// Price of a parameter in the score; half the logarithm of the number of rows (BIC) without it (bootstrap).
     #[arg(long, value_name = "LAMBDA", allow_negative_numbers = true)]
     penalty: Option<f64>,
-    /// No variable gets more edges than this.
+    /// No variable gets more edges than this (bootstrap).
     #[arg(long, value_name = "COUNT")]
     max_degree: Option<usize>,
-    /// A graph to start the search from (.csv).
+    /// A graph to start the search from (.csv; bootstrap).
     #[arg(long, value_name = "FILE")]
     start: Option<PathBuf>,
     /// Forbidden and required edges and tiers (.toml).
@@ -67,9 +71,11 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    dibs: dibs::Options,
-    #[command(flatten)]
     mcmc: mcmc::Options,
+    #[command(flatten)]
+    shared: Shared,
+    #[command(flatten)]
+    dibs: dibs::Options,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -124,26 +130,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             max_degree: arguments.max_degree,
         },
     };
-    for (reason, with) in degenerate(&data) {
-        let name = |node: usize| &data.names()[node];
-        match (reason, with) {
-            (Degenerate::Determined(node), Some(other)) => eprintln!(
-                "note: {:?} determines {:?} without noise: an edge in this direction is not considered",
-                name(other),
-                name(node)
-            ),
-            (Degenerate::Constant(node), _) => {
-                eprintln!(
-                    "note: {:?} does not vary measurably where it was not set: it gets no edge",
-                    name(node)
-                )
-            }
-            _ => {}
-        }
-    }
+    check_of_bootstrap(arguments)?;
     let learned = match arguments.posterior {
-        PosteriorName::Bootstrap if arguments.single => single(&bootstrap, &data, &knowledge)?,
-        PosteriorName::Bootstrap => resampled(&bootstrap, &data, &knowledge, arguments.seed)?,
+        PosteriorName::Bootstrap => {
+            note_degenerate(&data);
+            if arguments.single {
+                single(&bootstrap, &data, &knowledge)?
+            } else {
+                resampled(&bootstrap, &data, &knowledge, arguments.seed)?
+            }
+        }
         PosteriorName::McmcLinear | PosteriorName::McmcGp => mcmc::learn(arguments, &data, &knowledge)?,
         name => dibs::learn(name, arguments, &data, &knowledge)?,
     };
@@ -159,6 +155,41 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         print_for_people(&learned, &data, seconds)
     };
     written.map_err(|error| Failure::writing(None, error))
+}
+
+/// What only the bootstrap's search understands is not ignored elsewhere.
+fn check_of_bootstrap(arguments: &Arguments) -> Result<(), Failure> {
+    let given = [
+        (arguments.single, "--single"),
+        (arguments.penalty.is_some(), "--penalty"),
+        (arguments.max_degree.is_some(), "--max-degree"),
+        (arguments.start.is_some(), "--start"),
+    ];
+    match given.iter().find(|(given, _)| *given) {
+        Some((_, option)) if !matches!(arguments.posterior, PosteriorName::Bootstrap) => {
+            Err(Failure::Input(anyhow::anyhow!("{option} goes with --posterior bootstrap only")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says which edges the search leaves out because the data leave it no choice.
+fn note_degenerate(data: &Dataset) {
+    let name = |node: usize| &data.names()[node];
+    for (reason, with) in degenerate(data) {
+        match (reason, with) {
+            (Degenerate::Determined(node), Some(other)) => eprintln!(
+                "note: {:?} determines {:?} without noise: an edge in this direction is not considered",
+                name(other),
+                name(node)
+            ),
+            (Degenerate::Constant(node), _) => eprintln!(
+                "note: {:?} does not vary measurably where it was not set: it gets no edge",
+                name(node)
+            ),
+            _ => {}
+        }
+    }
 }
 
 fn single(bootstrap: &Bootstrap, data: &Dataset, knowledge: &Knowledge) -> Result<Learned, Failure> {
@@ -284,7 +315,7 @@ fn print_for_people(learned: &Learned, data: &Dataset, seconds: f64) -> io::Resu
         out,
         "{} draws, {} different graphs, {expected:.1} edges expected; the most probable:",
         learned.draws,
-        learned.ensemble.draws().len()
+        learned.ensemble.draws().iter().map(Scm::dag).collect::<HashSet<_>>().len()
     )?;
     if learned.repaired > 0 {
         writeln!(

@@ -27,7 +27,7 @@ impl Progress {
     }
 
     /// So many of so many pieces are done; `what` says more about it.
-    pub fn stands_of(&self, done: u64, all: u64, what: &'static str) {
+    pub fn stands_of(&self, done: u64, all: u64, what: String) {
         self.bar.set_length(all);
         self.bar.set_position(done);
         self.bar.set_message(what);

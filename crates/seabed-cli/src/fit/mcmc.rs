@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use clap::Args;
-use seabed::data::{Dataset, write_atomically};
+use seabed::data::Dataset;
 use seabed::num::random::Seed;
 use seabed::posterior::Knowledge;
 use seabed::posterior::mcmc::{Diagnostics, EdgePrior, Family, Mcmc, McmcError, State};
 use serde_json::json;
 
-use super::dibs::{PriorName, interrupts, place_for_state, read_state};
+use super::shared::{PriorName, interrupts, place_for_state, read_state, save_state};
 use super::{Arguments, Learned, PosteriorName};
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -29,16 +29,18 @@ pub struct Options {
     /// Parents of a variable that are tried in all combinations; others are tried one at a time.
     #[arg(long, default_value_t = 12, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=20))]
     candidates: u8,
-    /// Sweeps of each chain at most; chains end earlier once they agree.
-    #[arg(long, default_value_t = 3200, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(4..=10_000_000))]
-    sweeps: u32,
+    /// Sweeps of each chain at most: 3200 without it. Chains end earlier once they agree and are worth as many
+    /// independent graphs as are drawn. With --resume, a fit whose chains did not agree goes on to more.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(4..=10_000_000))]
+    sweeps: Option<u32>,
     /// Prior probabilities of single edges: a .csv with the columns from, to, probability.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "prior")]
     edge_probabilities: Option<PathBuf>,
 }
 
 fn settings(arguments: &Arguments, family: Family) -> Result<Mcmc, Failure> {
-    let (options, shared) = (&arguments.mcmc, &arguments.dibs);
+    let (options, shared) = (&arguments.mcmc, &arguments.shared);
+    let sweeps = options.sweeps.map(|sweeps| sweeps as usize);
     let usual = Mcmc::of(family);
     let edges_per_node = shared.edges_per_node;
     let prior = match (&options.edge_probabilities, shared.prior) {
@@ -53,8 +55,8 @@ fn settings(arguments: &Arguments, family: Family) -> Result<Mcmc, Failure> {
         candidates: options.candidates.into(),
         draws: arguments.draws.map_or(usual.draws, |draws| draws as usize),
         chains: options.chains.into(),
-        least_sweeps: usual.least_sweeps.min(options.sweeps as usize),
-        most_sweeps: options.sweeps as usize,
+        least_sweeps: sweeps.map_or(usual.least_sweeps, |sweeps| sweeps.min(usual.least_sweeps)),
+        most_sweeps: sweeps.unwrap_or(usual.most_sweeps),
         ..usual
     })
 }
@@ -81,25 +83,28 @@ pub fn learn(arguments: &Arguments, data: &Dataset, knowledge: &Knowledge) -> Re
         _ => Family::Linear,
     };
     let settings = settings(arguments, family)?;
-    let resumed = arguments.dibs.resume.as_deref().map(read_state::<State>).transpose()?;
-    if resumed.as_ref().is_some_and(|state| state.settings.family != family) {
-        return Err(Failure::Input(anyhow::anyhow!(
-            "the saved state is of another kind of mechanisms; choose the --posterior that it was saved with"
-        )));
+    let shared = &arguments.shared;
+    let mut resumed = shared.resume.as_deref().map(read_state::<State>).transpose()?;
+    if let Some(state) = &mut resumed {
+        if state.settings.family != family {
+            return Err(Failure::Input(anyhow::anyhow!(
+                "the saved state is of another kind of mechanisms; choose the --posterior that it was saved with"
+            )));
+        }
+        let most = &mut state.settings.most_sweeps;
+        *most = (*most).max(arguments.mcmc.sweeps.unwrap_or(0) as usize);
     }
-    let earlier = arguments.dibs.warm_start.as_deref().map(read_state::<State>).transpose()?;
-    let most = resumed.as_ref().map_or(settings.most_sweeps, |state| state.settings.most_sweeps) as u64;
+    let earlier = shared.warm_start.as_deref().map(read_state::<State>).transpose()?;
     let interrupted = interrupts();
-    // The bar is a tenth for the scores; how many sweeps are needed turns out on the way.
-    let progress = Progress::new(most + most / 9, "");
+    let progress = Progress::new(1, "");
     let mut watch = |state: &State| {
         let (scored, nodes) = state.scored();
-        let share = most / 9 * scored as u64 / nodes as u64;
         let what = match state.sweeps() {
             0 => format!("scored {scored} of {nodes} variables, {} sets of parents", state.sets()),
-            sweeps => format!("{sweeps} sweeps (at most {most})"),
+            sweeps => format!("{sweeps} sweeps (at most {})", state.settings.most_sweeps),
         };
-        progress.stands(share + state.sweeps() as u64, what);
+        let (done, all) = state.progress();
+        progress.stands_of(done, all, what);
         !interrupted.load(Ordering::Relaxed)
     };
     let fit = match (resumed, earlier) {
@@ -112,8 +117,8 @@ pub fn learn(arguments: &Arguments, data: &Dataset, knowledge: &Knowledge) -> Re
     progress.finish();
     let fit = match fit {
         Err(McmcError::Interrupted(state)) => {
-            let path = arguments.dibs.state.clone().unwrap_or_else(|| place_for_state(arguments));
-            save(&path, &state)?;
+            let path = shared.state.clone().unwrap_or_else(|| place_for_state(arguments));
+            save_state(&path, &*state)?;
             return Err(Failure::Work(anyhow::anyhow!(
                 "interrupted after {} sweeps; {} holds what there is: the same command with --resume {} goes on",
                 state.sweeps(),
@@ -123,8 +128,8 @@ pub fn learn(arguments: &Arguments, data: &Dataset, knowledge: &Knowledge) -> Re
         }
         other => other?,
     };
-    if let Some(path) = &arguments.dibs.state {
-        save(path, &fit.state)?;
+    if let Some(path) = &shared.state {
+        save_state(path, &fit.state)?;
     }
     let mut diagnostics = json!(fit.diagnostics);
     let name = |node: usize| &data.names()[node];
@@ -133,28 +138,25 @@ pub fn learn(arguments: &Arguments, data: &Dataset, knowledge: &Knowledge) -> Re
     diagnostics["sets_scored"] = json!(fit.state.sets());
     diagnostics["edge_probabilities_of_all_graphs"] = json!(fit.edge_probabilities);
     let notes = notes(&fit.diagnostics, data);
-    if let Some(warning) = warning(&fit.diagnostics, data) {
-        eprintln!("warning: {warning}");
-    }
     let draws = fit.ensemble.draws().len();
+    if let Some(warning) = fit.diagnostics.warning(data.names(), draws) {
+        eprintln!("warning: {warning}. More --sweeps may help; more --chains show more of the differences");
+        diagnostics["warning"] = json!(warning);
+    }
     Ok(Learned { ensemble: fit.ensemble, draws, repaired: 0, diagnostics, single: None, notes })
-}
-
-fn save(path: &Path, state: &State) -> Result<(), Failure> {
-    let text = serde_json::to_vec(state).expect("a state is plain numbers");
-    write_atomically(path, |out| out.write_all(&text)).map_err(|error| Failure::writing(Some(path), error))
 }
 
 fn notes(found: &Diagnostics, data: &Dataset) -> Vec<String> {
     let chains = found.mean_scores.len();
     let mut notes = vec![format!(
-        "{chains} chains of {} sweeps, the first {} not counted; R-hat of the score {:.3}, of edges up to {:.3}; worth at \
-         least {:.0} independent graphs",
+        "{chains} chains of {} sweeps, the first {} not counted; R-hat of the score {:.3} (worth {:.0} independent graphs), \
+         of edges up to {:.3} (at least {:.0})",
         found.sweeps,
         found.sweeps - found.kept,
         found.score.r_hat,
+        found.score.size,
         found.worst_edge,
-        found.size()
+        found.least_edge_size
     )];
     if chains == 1 {
         notes.push("(one chain is compared with itself alone: its halves)".into());
@@ -166,22 +168,4 @@ fn notes(found: &Diagnostics, data: &Dataset) -> Vec<String> {
         ));
     }
     notes
-}
-
-/// In plain words, when chains disagree.
-fn warning(found: &Diagnostics, data: &Dataset) -> Option<String> {
-    if found.agree {
-        return None;
-    }
-    let edge = |&(from, to): &(usize, usize)| format!("{} -> {}", data.names()[from], data.names()[to]);
-    let first: Vec<String> = found.disputed.iter().take(5).map(edge).collect();
-    let where_ = match first.len() {
-        0 => String::new(),
-        _ => format!(" They differ most on {}.", first.join(", ")),
-    };
-    Some(format!(
-        "the chains do not agree yet (R-hat of the score {:.3}, of edges up to {:.3}), so these probabilities depend on \
-         where the chains started.{where_} More --sweeps may help; --chains shows more of the differences",
-        found.score.r_hat, found.worst_edge
-    ))
 }

@@ -169,6 +169,9 @@ fn tell(
         variable.map_or(String::new(), |variable| variable.unit.clone())
     };
     let belief = &proposed.belief;
+    if let Some(warning) = &belief.warning {
+        eprintln!("warning: {warning}");
+    }
     let aside = match belief.set_aside {
         0 => String::new(),
         count => format!(" ({count} with missing values set aside)"),

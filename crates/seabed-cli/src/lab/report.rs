@@ -108,6 +108,7 @@ fn text(state: &State, summary: &Summary) -> String {
     }
     if let Some(belief) = &summary.belief {
         text += &format!("newest: {:.3} ({} rows)\n", belief.edge_entropy, belief.rows);
+        text.extend(belief.warning.iter().map(|warning| format!("warning: {warning}\n")));
     }
     text + "\n# Variables\n" + &state.variables_text
 }

@@ -84,6 +84,7 @@ fn for_people(summary: &Summary) -> String {
     if let Some(belief) = &summary.belief {
         let when = if summary.not_yet_learned { "then" } else { "now" };
         lines.push(format!("     {when}  {:>4}  {:>20.2}", belief.rows, belief.edge_entropy));
+        lines.extend(belief.warning.iter().map(|warning| format!("warning: {warning}")));
     }
     edges(&mut lines, "the most certain edges:", &summary.certain);
     edges(&mut lines, "the most uncertain edges:", &summary.uncertain);

@@ -44,7 +44,7 @@ pub struct PosteriorSettings {
     pub prior: PriorName,
     /// Edges a variable, expected beforehand.
     pub edges_per_node: f64,
-    /// Bring variables to mean 0 and standard deviation 1 inside?
+    /// Bring variables to mean 0 and standard deviation 1 inside DiBS? Markov chains always do.
     pub standardise: bool,
     /// How particles are weighted.
     pub weights: Weighting,
@@ -138,6 +138,8 @@ pub struct Belief {
     pub ensemble: Ensemble,
     /// Draws from which edges had to be removed because of a cycle.
     pub repaired: usize,
+    /// Why it should not be trusted as it is.
+    pub warning: Option<String>,
     /// What the next round starts from, if this posterior has such a thing.
     pub state: Option<BeliefState>,
 }
@@ -176,10 +178,10 @@ impl PosteriorSettings {
                 }
             };
             let fit = bootstrap.fit(data, knowledge, seed, &done)?;
-            return Ok(Belief { ensemble: fit.ensemble, repaired: 0, state: None });
+            return Ok(Belief { ensemble: fit.ensemble, repaired: 0, warning: None, state: None });
         }
-        if let Some(family) = self.chains_over() {
-            return self.fit_chains(family, data, knowledge, earlier, seed, watch);
+        if let Some(settings) = self.mcmc() {
+            return fit_chains(&settings, data, knowledge, earlier, seed, watch);
         }
         let earlier = match earlier {
             Some(BeliefState::Dibs(state)) if self.warm_steps > 0 => Some(state),
@@ -200,28 +202,19 @@ impl PosteriorSettings {
         Ok(Belief {
             ensemble: fit.ensemble,
             repaired: fit.repaired,
+            warning: None,
             state: Some(BeliefState::Dibs(fit.state)),
         })
     }
 
-    fn chains_over(&self) -> Option<mcmc::Family> {
-        match self.kind {
-            PosteriorKind::McmcLinear => Some(mcmc::Family::Linear),
-            PosteriorKind::McmcGp => Some(mcmc::Family::GaussianProcess),
-            _ => None,
-        }
-    }
-
-    fn fit_chains(
-        &self,
-        family: mcmc::Family,
-        data: &Dataset,
-        knowledge: &Knowledge,
-        earlier: Option<BeliefState>,
-        seed: Seed,
-        watch: &mut (dyn FnMut(u64, u64) -> bool + Send),
-    ) -> Result<Belief, CampaignError> {
-        let settings = Mcmc {
+    /// The Markov chains, if it is them.
+    pub(super) fn mcmc(&self) -> Option<Mcmc> {
+        let family = match self.kind {
+            PosteriorKind::McmcLinear => mcmc::Family::Linear,
+            PosteriorKind::McmcGp => mcmc::Family::GaussianProcess,
+            _ => return None,
+        };
+        Some(Mcmc {
             prior: match self.prior {
                 PriorName::Er => EdgePrior::Er { edges_per_node: self.edges_per_node },
                 PriorName::Sf => EdgePrior::Sf,
@@ -231,21 +224,7 @@ impl PosteriorSettings {
             candidates: self.candidates,
             max_parents: (self.max_parents > 0).then_some(self.max_parents),
             ..Mcmc::of(family)
-        };
-        let most = settings.most_sweeps as u64;
-        let mut watch = |state: &mcmc::State| watch(state.sweeps() as u64, most);
-        let fit = match earlier {
-            Some(BeliefState::Mcmc(state)) => settings.fit_from(state, data, knowledge, seed, &mut watch),
-            _ => settings.fit(data, knowledge, seed, &mut watch),
-        };
-        match fit {
-            Err(McmcError::Interrupted(_)) => Err(CampaignError::Interrupted),
-            Err(error) => Err(error.into()),
-            Ok(fit) => {
-                let state = Some(BeliefState::Mcmc(fit.state));
-                Ok(Belief { ensemble: fit.ensemble, repaired: 0, state })
-            }
-        }
+        })
     }
 
     pub(super) fn dibs(&self, noise_sd: Option<f64>) -> Dibs {
@@ -275,6 +254,34 @@ impl PosteriorSettings {
             weighting: self.weights,
             ..defaults
         }
+    }
+}
+
+fn fit_chains(
+    settings: &Mcmc,
+    data: &Dataset,
+    knowledge: &Knowledge,
+    earlier: Option<BeliefState>,
+    seed: Seed,
+    watch: &mut (dyn FnMut(u64, u64) -> bool + Send),
+) -> Result<Belief, CampaignError> {
+    let mut watch = |state: &mcmc::State| {
+        let (done, all) = state.progress();
+        watch(done, all)
+    };
+    let fit = match earlier {
+        Some(BeliefState::Mcmc(state)) => settings.fit_from(state, data, knowledge, seed, &mut watch),
+        _ => settings.fit(data, knowledge, seed, &mut watch),
+    };
+    match fit {
+        Err(McmcError::Interrupted(_)) => Err(CampaignError::Interrupted),
+        Err(error) => Err(error.into()),
+        Ok(fit) => Ok(Belief {
+            warning: fit.diagnostics.warning(data.names(), settings.draws),
+            ensemble: fit.ensemble,
+            repaired: 0,
+            state: Some(BeliefState::Mcmc(fit.state)),
+        }),
     }
 }
 

@@ -20,6 +20,9 @@ pub struct Fitted {
     pub edge_entropy: f64,
     /// Draws whose cycles were broken.
     pub repaired_cyclic: usize,
+    /// Why the belief should not be trusted as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     /// Wall time, in seconds.
     pub seconds: f64,
 }

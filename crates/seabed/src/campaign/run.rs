@@ -132,11 +132,15 @@ fn believe(
     if !go_on {
         return Err(CampaignError::Interrupted);
     }
+    if let Some(warning) = &belief.warning {
+        watch(Happened::Note(format!("round {round}: {warning}")));
+    }
     let fitted = Fitted {
         interventional_samples: (0..data.rows()).filter(|&row| !data.targets(row).is_empty()).count(),
         scores: scene.scores(&belief.ensemble),
         edge_entropy: belief.ensemble.edge_entropy(),
         repaired_cyclic: belief.repaired,
+        warning: belief.warning,
         seconds: seconds(config, start),
     };
     folder.write_belief(round, &belief.ensemble, belief.state.as_ref(), &fitted)?;

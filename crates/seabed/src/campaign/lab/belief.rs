@@ -5,15 +5,19 @@
 
 use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::intake::hash;
 use super::state::State;
 use super::{Lab, LabError, time};
-use crate::campaign::{CampaignError, NoiseName, NoiseSetting, PosteriorKind, PosteriorSettings};
+use crate::campaign::{
+    Belief as Learned, CampaignError, NoiseName, NoiseSetting, PosteriorKind, PosteriorSettings,
+};
 use crate::data::Dataset;
 use crate::num::random::{Purpose, Seed};
-use crate::posterior::dibs::{Dibs, End};
+use crate::posterior::dibs::{self, Dibs, End};
+use crate::posterior::mcmc::{self, Mcmc, McmcError};
 use crate::scm::Ensemble;
 
 /// What is kept of a belief beside the ensemble.
@@ -31,6 +35,9 @@ pub struct BeliefSummary {
     pub edge_entropy: f64,
     /// Draws whose cycles were broken.
     pub repaired_cyclic: usize,
+    /// Why it should not be trusted as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     /// Wall time, in seconds.
     pub seconds: f64,
 }
@@ -89,29 +96,27 @@ impl Lab {
             return Ok(belief);
         }
         let start = Instant::now();
-        let (ensemble, repaired_cyclic) = match posterior.kind {
-            PosteriorKind::DibsLinear | PosteriorKind::DibsNonlinear | PosteriorKind::DibsBge => {
-                self.fit_dibs(state, posterior, &data, &key, watch)?
-            }
-            _ => {
+        let belief = match (posterior.kind, posterior.mcmc()) {
+            (_, Some(settings)) => self.fit_chains(state, &settings, &data, &key, watch)?,
+            (PosteriorKind::Bootstrap, _) => {
                 let mut heard = |done: u64, all: u64| watch(Fitting::Fit(done, all));
-                let knowledge = state.variables.knowledge();
-                let belief = posterior.fit(&data, knowledge, None, None, seed(state), &mut heard)?;
-                (belief.ensemble, belief.repaired)
+                posterior.fit(&data, state.variables.knowledge(), None, None, seed(state), &mut heard)?
             }
+            _ => self.fit_dibs(state, posterior, &data, &key, watch)?,
         };
         let summary = BeliefSummary {
             rows: data.rows(),
             interventional: (0..data.rows()).filter(|&row| !data.targets(row).is_empty()).count(),
             set_aside,
             posterior: posterior.clone(),
-            edge_entropy: ensemble.edge_entropy(),
-            repaired_cyclic,
+            edge_entropy: belief.ensemble.edge_entropy(),
+            repaired_cyclic: belief.repaired,
+            warning: belief.warning,
             seconds: start.elapsed().as_secs_f64(),
         };
         let text = serde_json::to_string(&summary).expect("numbers and texts");
-        let id = self.keep_belief(&key, &time::now(), &text, &ensemble.to_npz())?;
-        Ok(Belief { id, summary, ensemble })
+        let id = self.keep_belief(&key, &time::now(), &text, &belief.ensemble.to_npz())?;
+        Ok(Belief { id, summary, ensemble: belief.ensemble })
     }
 
     fn fit_dibs(
@@ -121,34 +126,67 @@ impl Lab {
         data: &Dataset,
         key: &str,
         watch: &mut (dyn FnMut(Fitting) -> bool + Send),
-    ) -> Result<(Ensemble, usize), LabError> {
+    ) -> Result<Learned, LabError> {
         let knowledge = state.variables.knowledge();
-        let text = |reached: &crate::posterior::dibs::State| {
-            serde_json::to_string(reached).expect("numbers and texts")
-        };
-        let (mut kept, mut failed) = (Instant::now(), None);
-        let mut heard = |reached: &crate::posterior::dibs::State| {
-            if kept.elapsed() >= KEPT_EVERY {
-                kept = Instant::now();
-                failed = self.keep_unfinished(key, &text(reached)).err();
-            }
+        let mut keeper = Keeper::new(self, key);
+        let mut heard = |reached: &dibs::State| {
             let taken = reached.steps_taken();
-            failed.is_none() && watch(Fitting::Fit(taken, taken + reached.steps_left()))
+            keeper.hears(reached) && watch(Fitting::Fit(taken, taken + reached.steps_left()))
         };
-        let before = self.unfinished(key)?.and_then(|text| serde_json::from_str(&text).ok());
-        let fit = match before {
+        let fit = match self.reached(key)? {
             Some(reached) => Dibs::resume(reached, data, knowledge, &mut heard),
             None => posterior.dibs(None).fit(data, knowledge, seed(state), &mut heard),
         };
         let fit = fit.map_err(CampaignError::from)?;
-        if let Some(error) = failed {
-            return Err(error);
-        }
+        keeper.failed.map_or(Ok(()), Err)?;
         if fit.end == End::Asked {
-            self.keep_unfinished(key, &text(&fit.state))?;
+            self.keep_unfinished(key, &as_text(&fit.state))?;
             return Err(CampaignError::Interrupted.into());
         }
-        Ok((fit.ensemble, fit.repaired))
+        Ok(Learned { ensemble: fit.ensemble, repaired: fit.repaired, warning: None, state: None })
+    }
+
+    fn fit_chains(
+        &self,
+        state: &State,
+        settings: &Mcmc,
+        data: &Dataset,
+        key: &str,
+        watch: &mut (dyn FnMut(Fitting) -> bool + Send),
+    ) -> Result<Learned, LabError> {
+        let knowledge = state.variables.knowledge();
+        let mut keeper = Keeper::new(self, key);
+        let mut heard = |reached: &mcmc::State| {
+            let (done, all) = reached.progress();
+            keeper.hears(reached) && watch(Fitting::Fit(done, all))
+        };
+        let resumed = self.reached(key)?.map(|reached| Mcmc::resume(reached, data, knowledge, &mut heard));
+        let fit = match resumed {
+            // What an older version left behind is of no use any more.
+            None | Some(Err(McmcError::OtherState { .. })) => {
+                settings.fit(data, knowledge, seed(state), &mut heard)
+            }
+            Some(fit) => fit,
+        };
+        keeper.failed.map_or(Ok(()), Err)?;
+        match fit {
+            Err(McmcError::Interrupted(reached)) => {
+                self.keep_unfinished(key, &as_text(&*reached))?;
+                Err(CampaignError::Interrupted.into())
+            }
+            Err(error) => Err(CampaignError::from(error).into()),
+            Ok(fit) => Ok(Learned {
+                warning: fit.diagnostics.warning(data.names(), settings.draws),
+                ensemble: fit.ensemble,
+                repaired: 0,
+                state: None,
+            }),
+        }
+    }
+
+    /// Where an unfinished fit stands, if there is one that can be understood.
+    fn reached<S: DeserializeOwned>(&self, key: &str) -> Result<Option<S>, LabError> {
+        Ok(self.unfinished(key)?.and_then(|text| serde_json::from_str(&text).ok()))
     }
 
     fn kept(&self, key: &str) -> Result<Option<Belief>, LabError> {
@@ -170,6 +208,33 @@ impl Lab {
         let summary = serde_json::from_str(summary).map_err(damaged)?;
         Ok(Belief { id, summary, ensemble: Ensemble::from_bytes(ensemble, &format!("belief {id}"))? })
     }
+}
+
+/// Writes down where a long fit stands, now and then.
+struct Keeper<'a> {
+    lab: &'a Lab,
+    key: &'a str,
+    last: Instant,
+    failed: Option<LabError>,
+}
+
+impl<'a> Keeper<'a> {
+    fn new(lab: &'a Lab, key: &'a str) -> Self {
+        Self { lab, key, last: Instant::now(), failed: None }
+    }
+
+    /// False if it could not be written.
+    fn hears(&mut self, reached: &impl Serialize) -> bool {
+        if self.last.elapsed() >= KEPT_EVERY {
+            self.last = Instant::now();
+            self.failed = self.lab.keep_unfinished(self.key, &as_text(reached)).err();
+        }
+        self.failed.is_none()
+    }
+}
+
+fn as_text(reached: &impl Serialize) -> String {
+    serde_json::to_string(reached).expect("numbers and texts")
 }
 
 fn seed(state: &State) -> Seed {

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::chain::Chain;
 use super::table::{Mask, nodes_of};
+use crate::data::Names;
 use crate::graph::Node;
 
 /// How far the chains can be trusted.
@@ -44,6 +45,8 @@ pub struct Convergence {
 /// Chains agree below these.
 const SCORE_LIMIT: f64 = 1.05;
 const EDGE_LIMIT: f64 = 1.1;
+/// Draws that are worth less than this share of independent ones are worth a word.
+const LEAST_SHARE: f64 = 0.5;
 /// Edges less or more probable than this are settled.
 const SETTLED: f64 = 0.05;
 
@@ -97,6 +100,27 @@ impl Diagnostics {
     /// Independent graphs that the chains are worth, by the score or the edge for which they are fewest.
     pub fn size(&self) -> f64 {
         self.score.size.min(self.least_edge_size)
+    }
+
+    /// What people should know before they trust so many draws; `names` in the order of the data.
+    pub fn warning(&self, names: &Names, draws: usize) -> Option<String> {
+        let edge = |&(from, to): &(Node, Node)| format!("{} -> {}", names[from], names[to]);
+        let first: Vec<String> = self.disputed.iter().take(5).map(edge).collect();
+        if !self.agree {
+            let differ = match first.len() {
+                0 => String::new(),
+                _ => format!("; they differ most on {}", first.join(", ")),
+            };
+            return Some(format!(
+                "the chains do not agree yet (R-hat of the score {:.3}, of edges up to {:.3}), so these probabilities \
+                 depend on where the chains started{differ}",
+                self.score.r_hat, self.worst_edge
+            ));
+        }
+        (self.size() < LEAST_SHARE * draws as f64).then(|| {
+            let size = self.size();
+            format!("the chains are worth about {size:.0} independent graphs only, though {draws} were drawn")
+        })
     }
 
     /// Need the chains go no further to give so many draws that are all but independent?

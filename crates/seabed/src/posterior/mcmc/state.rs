@@ -135,6 +135,14 @@ impl State {
         self.chains.first().map_or(0, |chain| chain.sweeps as usize)
     }
 
+    /// Work done and work there is at most: scores count as a tenth of it, however long they take.
+    pub fn progress(&self) -> (u64, u64) {
+        let most = self.settings.most_sweeps as u64;
+        let (scored, nodes) = self.scored();
+        let of_scores = most.div_ceil(9);
+        (of_scores * scored as u64 / nodes as u64 + self.sweeps() as u64, of_scores + most)
+    }
+
     /// Sets of parents whose score is known, over all nodes.
     pub fn sets(&self) -> usize {
         self.nodes.iter().map(|node| node.scores.len()).sum()
