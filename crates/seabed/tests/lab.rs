@@ -782,32 +782,38 @@ fn forms_are_understood() {
 
 #[test]
 fn a_fit_that_is_stopped_goes_on_and_ends_the_same() {
-    let mut ask = wishes(2, 1);
-    ask.posterior.kind = PosteriorKind::DibsLinear;
-    ask.posterior.particles = 3;
-    ask.posterior.steps = 60;
-    let folder = tempfile::tempdir().unwrap();
-    let with = |name: &str, stops: &[u64]| {
-        let folder = folder.path().join(name);
-        fs::create_dir(&folder).unwrap();
-        let (path, mut lab) = new_lab(&folder);
-        add(&mut lab, &folder, &observations(40, 2), false).unwrap();
-        for &stop in stops {
-            let mut seen = Vec::new();
-            let stopped = lab.propose(&ask, "", &mut |now| {
-                let Fitting::Fit(done, _) = now else { return true };
-                seen.push(done);
-                done < stop
-            });
-            assert!(stopped.unwrap_err().to_string().contains("the same command goes on"));
-            assert!(seen[0] > 1 || stop == stops[0], "it began anew: {seen:?}");
-            lab = Lab::open(&path, WAIT).unwrap();
-        }
-        let proposed = propose(&mut lab, &ask).unwrap();
-        assert_eq!(lab.check().unwrap(), Vec::<String>::new());
-        (proposed.designed.batch, proposed.belief.edge_entropy, lab.edge_probabilities().unwrap())
-    };
-    assert_eq!(with("stopped", &[20, 40]), with("whole", &[]));
+    // Chains are stopped while sets of parents are scored, and later.
+    for (kind, stops) in [(PosteriorKind::DibsLinear, [20, 40]), (PosteriorKind::McmcGp, [100, 450])] {
+        let mut ask = wishes(2, 1);
+        ask.posterior.kind = kind;
+        ask.posterior.particles = 3;
+        ask.posterior.steps = 60;
+        ask.posterior.draws = 20;
+        let folder = tempfile::tempdir().unwrap();
+        let with = |name: &str, stops: &[u64]| {
+            let folder = folder.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            let (path, mut lab) = new_lab(&folder);
+            add(&mut lab, &folder, &observations(40, 2), false).unwrap();
+            let mut last = 0;
+            for &stop in stops {
+                let mut seen = Vec::new();
+                let stopped = lab.propose(&ask, "", &mut |now| {
+                    let Fitting::Fit(done, _) = now else { return true };
+                    seen.push(done);
+                    done < stop
+                });
+                assert!(stopped.unwrap_err().to_string().contains("the same command goes on"));
+                assert!(seen[0] >= last, "it began anew: {seen:?}");
+                last = *seen.last().unwrap();
+                lab = Lab::open(&path, WAIT).unwrap();
+            }
+            let proposed = propose(&mut lab, &ask).unwrap();
+            assert_eq!(lab.check().unwrap(), Vec::<String>::new());
+            (proposed.designed.batch, proposed.belief.edge_entropy, lab.edge_probabilities().unwrap())
+        };
+        assert_eq!(with("stopped", &stops), with("whole", &[]));
+    }
 }
 
 /// With the same campaign and wishes the proposal is the same; after it, the same wishes lead elsewhere.

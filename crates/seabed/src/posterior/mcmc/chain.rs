@@ -71,6 +71,15 @@ impl Chain {
         self.now = parents.into_iter().map(Halves::from).collect();
     }
 
+    /// The chain after so many sweeps that leave no trace.
+    pub fn moved(&self, count: usize, tables: &[ParentSets], stream: Stream) -> Self {
+        let mut parents: Vec<Mask> = self.now.iter().map(|&halves| halves.into()).collect();
+        for k in 0..count {
+            sweep(&mut parents, tables, &mut stream.at(k as u64).draws());
+        }
+        Self { now: parents.into_iter().map(Halves::from).collect(), ..self.clone() }
+    }
+
     /// Is everything there, for so many nodes?
     pub fn is_of(&self, nodes: usize) -> bool {
         let fits = |graph: &Graph| {

@@ -59,6 +59,10 @@ const PILOT: usize = 50;
 const MOST_REVISIONS: usize = 2;
 /// A parent that is no candidate becomes one if so large a share of the graphs of the pilot have it.
 const READMITTED: f64 = 0.02;
+/// The lowest temperature above 1 at which chains start, and the range of scores that needs no higher one.
+const COOLEST: f64 = 1.5;
+const MILD: f64 = 20.0;
+const SWEEPS_AT_A_TEMPERATURE: usize = 30;
 /// Sweeps that are made before the caller is asked whether to go on.
 const SWEEPS_AT_ONCE: usize = 50;
 
@@ -158,7 +162,9 @@ fn run(mut state: State, data: &Dataset, sorted: &Sorted, watch: Watch) -> Resul
         if state.chains.is_empty() {
             let start = |k: usize| Chain::start(&tables, knowledge.required(), stream.at(k as u64));
             state.chains = ordered_map_indices(settings.chains, start);
+            state.temperatures = temperatures(&tables);
         }
+        cool(&mut state, &tables, watch)?;
         if state.revisions >= MOST_REVISIONS {
             break;
         }
@@ -246,6 +252,30 @@ fn readmit(state: &mut State, limits: &[Limits]) -> bool {
         }
     }
     any
+}
+
+/// Temperatures at which the chains start, the last the highest: where many rows make the posterior rugged, a chain that
+/// starts cold stays in the first valley it meets.
+fn temperatures(tables: &[ParentSets]) -> Vec<f64> {
+    let range = tables.iter().map(ParentSets::range).fold(0.0, f64::max);
+    std::iter::successors(Some(COOLEST), |warmer| Some(2.0 * warmer))
+        .take_while(|temperature| temperature * MILD < range)
+        .collect()
+}
+
+/// Cools the chains down, if they are warm; what they pass is not counted.
+fn cool(state: &mut State, tables: &[ParentSets], watch: Watch) -> Result<(), McmcError> {
+    let stream = state.seed.stream(Purpose::Mcmc).named("warm");
+    while let Some(temperature) = state.temperatures.pop() {
+        let warm = ordered_map(tables, |table| table.at(temperature));
+        let level = stream.at(state.temperatures.len() as u64);
+        let chains: Vec<(usize, &Chain)> = state.chains.iter().enumerate().collect();
+        state.chains = ordered_map(&chains, |(k, chain)| {
+            chain.moved(SWEEPS_AT_A_TEMPERATURE, &warm, level.at(*k as u64))
+        });
+        ask(state, watch)?;
+    }
+    Ok(())
 }
 
 /// Brings all chains to so many sweeps.

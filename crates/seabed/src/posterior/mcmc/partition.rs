@@ -58,7 +58,9 @@ pub(super) struct Worths {
     all: Vec<f64>,
     /// … and if it is in an earlier one.
     touching: Vec<f64>,
-    /// Of the one taken out, for every number of layers before it.
+    /// The layer of every other node, …
+    layer_of: Vec<usize>,
+    /// … and the worth of the one taken out, for every number of layers before it.
     own: Vec<f64>,
     /// Log-weights of all places: in layer j, then as a new layer before layer j.
     places: Vec<f64>,
@@ -72,7 +74,8 @@ impl Worths {
             nodes_of(layer).for_each(|node| now[node] = tables[node].log_sum(before, last));
         }
         let (largest, without, all, touching) = (now.clone(), now.clone(), now.clone(), now.clone());
-        Self { now, largest, without, all, touching, ..Self::default() }
+        let layer_of = vec![0; tables.len()];
+        Self { now, largest, without, all, touching, layer_of, ..Self::default() }
     }
 
     fn set_now(&mut self, node: Node, worth: f64) {
@@ -184,10 +187,10 @@ fn without(
             worths.touching[other] = touching;
         }
     }
-    worths.own.clear();
-    worths.own.extend(with_earlier(layers).map(|(before, last, _)| tables[node].log_sum(before, last)));
-    let all = layers.iter().fold(0, |set, layer| set | layer);
-    worths.own.push(tables[node].log_sum(all, layers.last().copied().unwrap_or(0)));
+    for (j, &layer) in layers.iter().enumerate() {
+        nodes_of(layer).for_each(|other| worths.layer_of[other] = j);
+    }
+    tables[node].log_sums_after(&worths.layer_of, layers.len(), &mut worths.own);
 }
 
 /// The log-weights of all places.

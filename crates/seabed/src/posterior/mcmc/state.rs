@@ -28,6 +28,8 @@ pub struct State {
     pub(super) revisions: usize,
     /// None before the scores are known.
     pub(super) chains: Vec<Chain>,
+    /// Temperatures that the chains have still to pass before they count, the highest last.
+    pub(super) temperatures: Vec<f64>,
     pub(super) readmitted: usize,
 }
 
@@ -74,6 +76,7 @@ impl State {
             nodes: vec![OfNode::default(); data.variables()],
             revisions: 0,
             chains: Vec::new(),
+            temperatures: Vec::new(),
             readmitted: 0,
         }
     }

@@ -66,6 +66,18 @@ impl ParentSets {
         }
     }
 
+    /// The same sets with weights to the power of 1/temperature.
+    pub fn at(&self, temperature: f64) -> Self {
+        let scaled = self.masks.iter().zip(&self.scores).map(|(mask, score)| (*mask, score / temperature));
+        Self::new(scaled.collect(), self.containing.len())
+    }
+
+    /// How far the best set is above the smallest one.
+    pub fn range(&self) -> f64 {
+        let smallest = self.masks.iter().zip(&self.scores).min_by_key(|(mask, _)| mask.count_ones());
+        smallest.map_or(0.0, |(_, score)| self.scores[0] - score)
+    }
+
     /// The log-weight of a set; none if a node may not have it.
     pub fn score(&self, mask: Mask) -> Option<f64> {
         self.known.get(&mask).copied()
@@ -80,6 +92,18 @@ impl ParentSets {
     pub fn log_sum(&self, within: Mask, touching: Mask) -> f64 {
         let allowed = |place: &usize| allows(self.masks[*place], within, touching);
         self.log_sum_of((0..self.masks.len()).filter(allowed))
+    }
+
+    /// [`ParentSets::log_sum`] for every number of layers before the node, up to `layers`: a set counts where the last
+    /// layer before the node is the last one it has a node of. `layer_of[u]` is the layer of node u.
+    pub fn log_sums_after(&self, layer_of: &[usize], layers: usize, out: &mut Vec<f64>) {
+        let mut sums = vec![LogSum::default(); layers + 1];
+        for (mask, score) in self.masks.iter().zip(&self.scores) {
+            let place = nodes_of(*mask).map(|node| layer_of[node] + 1).max().unwrap_or(0);
+            sums[place].add(*score, self.depth);
+        }
+        out.clear();
+        out.extend(sums.iter().map(LogSum::value));
     }
 
     /// For sets that contain `parent` and are otherwise within `within`: ln Σ of all, and of those with a node in
@@ -127,7 +151,7 @@ impl ParentSets {
 }
 
 /// A sum of weights whose logarithms come in descending order.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct LogSum {
     largest: f64,
     /// In units of the largest; 0 before there is one.
