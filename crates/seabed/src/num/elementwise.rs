@@ -113,6 +113,16 @@ pub(crate) fn cos_sin_of_turn(turn: f64) -> (f64, f64) {
     (c, s)
 }
 
+/// Cosine of so many full turns, fewer than 2^51 of them, to 1e-13: half the work of both.
+#[inline(always)]
+pub(crate) fn cos_of_turns(turns: f64) -> f64 {
+    let off = (turns - ((turns + ROUND) - ROUND)).abs();
+    // The cosine is the sine of what is missing to a quarter of a turn.
+    let angle = (0.25 - off) * std::f64::consts::TAU;
+    const SINE: [f64; 9] = alternating_inverse_factorials(1);
+    angle * horner(angle * angle, &SINE)
+}
+
 /// c[0] + c[1] x + c[2] x^2 + …
 #[inline(always)]
 fn horner<const N: usize>(x: f64, c: &[f64; N]) -> f64 {
@@ -171,6 +181,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn cosines_of_turns_are_cosines() {
+        for k in -4000..4000 {
+            let turns = f64::from(k) * 0.001237;
+            let exact = (turns * std::f64::consts::TAU).cos();
+            assert!((cos_of_turns(turns) - exact).abs() < 2e-13, "{turns}");
+            assert!((cos_of_turns(turns + 1e6) - cos_of_turns(turns)).abs() < 1e-8);
+        }
+        assert_eq!((cos_of_turns(0.25), cos_of_turns(-0.75)), (0.0, 0.0));
+    }
 
     /// Distance in units of the last place of `exact`.
     fn ulps(got: f64, exact: f64) -> f64 {

@@ -6,7 +6,7 @@
 use multiversion::multiversion;
 use smallvec::SmallVec;
 
-use crate::num::elementwise::cos_sin_of_turn;
+use crate::num::elementwise::cos_of_turns;
 
 /// mean = intercept + Σ_k weights\[k\] x_k + Σ_h amplitudes\[h\] cos(phases\[h\] + Σ_k frequencies\[k\]\[h\] x_k).
 #[derive(Clone, PartialEq, Debug)]
@@ -90,8 +90,7 @@ fn sum_of_waves(waves: &Waves, frequencies: &[f64], phases: &[f64], parents: &[&
                 }
             }
             for lane in 0..CHUNK {
-                let turn = turns[lane] - turns[lane].floor();
-                means[lane] += waves.amplitudes[h] * cos_sin_of_turn(turn).0;
+                means[lane] += waves.amplitudes[h] * cos_of_turns(turns[lane]);
             }
         }
         out.copy_from_slice(&means[..out.len()]);
