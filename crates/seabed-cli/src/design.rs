@@ -99,9 +99,9 @@ pub struct Arguments {
     #[arg(long = "score", value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     scored: Vec<String>,
     /// How data are fitted.
-    #[arg(long, value_name = "NAME", default_value = "bootstrap", value_parser = posterior)]
+    #[arg(long, value_name = "NAME", default_value = "mcmc-gp", value_parser = posterior)]
     posterior: PosteriorKind,
-    /// Draws of the posterior, when data are fitted (bootstrap and mcmc).
+    /// Draws of the posterior, when data are fitted (mcmc and bootstrap).
     #[arg(long, default_value_t = 100, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     draws: u32,
     /// Forbidden and required edges (.toml), when data are fitted.

@@ -38,9 +38,9 @@ pub struct Arguments {
     /// The data: .csv or .parquet.
     data: PathBuf,
     /// How to learn.
-    #[arg(long, value_enum, default_value_t = PosteriorName::Bootstrap)]
+    #[arg(long, value_enum, default_value_t = PosteriorName::McmcGp)]
     posterior: PosteriorName,
-    /// Number of draws from the posterior: 100 (bootstrap) or 200 (mcmc) without it; DiBS has --particles.
+    /// Number of draws from the posterior: 200 (mcmc) or 100 (bootstrap) without it; DiBS has --particles.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     draws: Option<u32>,
     /// One search of the data as they are, without resampling (bootstrap).
@@ -80,7 +80,11 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum PosteriorName {
-    /// DAG bootstrap over linear models: searches resampled data (GIES).
+    /// Markov chains over graphs of smooth functions with noise of unknown size (Gaussian processes).
+    McmcGp,
+    /// Markov chains over graphs of linear models: seconds where mcmc-gp takes minutes.
+    McmcLinear,
+    /// DAG bootstrap over linear models: searches resampled data (GIES). For hundreds of variables.
     Bootstrap,
     /// DiBS over networks: particles climb the posterior of graphs and mechanisms.
     DibsNonlinear,
@@ -88,10 +92,6 @@ enum PosteriorName {
     DibsLinear,
     /// DiBS over graphs of linear models; parameters are drawn from their posterior given the graph.
     DibsBge,
-    /// Markov chains over graphs of linear models.
-    McmcLinear,
-    /// Markov chains over graphs of smooth functions with noise of unknown size (Gaussian processes).
-    McmcGp,
 }
 
 /// What was learned, whichever way.

@@ -389,9 +389,12 @@ fn without_times(text: &str) -> String {
 #[test]
 fn fit_prints_edges_for_people() {
     let folder = linear_world();
-    let resampled = output(folder.path(), "fit data.csv --draws 20 --out belief.npz");
+    let resampled = output(folder.path(), "fit data.csv --posterior bootstrap --draws 20 --out belief.npz");
     insta::assert_snapshot!("fit", without_times(&resampled));
-    insta::assert_snapshot!("fit_single", without_times(&output(folder.path(), "fit data.csv --single")));
+    insta::assert_snapshot!(
+        "fit_single",
+        without_times(&output(folder.path(), "fit data.csv --posterior bootstrap --single"))
+    );
     insta::assert_snapshot!(
         "fit_evaluated",
         output(folder.path(), "evaluate --truth truth.csv --ensemble belief.npz")
@@ -402,7 +405,11 @@ fn fit_prints_edges_for_people() {
 fn fit_prints_json_for_programs() {
     let folder = linear_world();
     let read = |arguments: &str| -> serde_json::Value {
-        serde_json::from_str(&output(folder.path(), &format!("fit data.csv --json {arguments}"))).unwrap()
+        serde_json::from_str(&output(
+            folder.path(),
+            &format!("fit data.csv --posterior bootstrap --json {arguments}"),
+        ))
+        .unwrap()
     };
     let fit = read("--draws 20");
     for field in
@@ -430,7 +437,7 @@ fn fit_prints_json_for_programs() {
 #[test]
 fn design_prints_a_batch_and_writes_a_form() {
     let folder = linear_world();
-    output(folder.path(), "fit data.csv --draws 20 --out belief.npz");
+    output(folder.path(), "fit data.csv --posterior bootstrap --draws 20 --out belief.npz");
     let arguments =
         "design belief.npz --batch 4 --range -3:3 --replicates 2 --out batch.csv --curves curves.csv";
     let printed = output(folder.path(), arguments);
@@ -446,14 +453,14 @@ fn design_prints_a_batch_and_writes_a_form() {
     let filled: String =
         form.lines().map(|line| line.replace(",,", ",1,").replace(",,", ",1,") + "\n").collect();
     fs::write(folder.path().join("filled.csv"), filled).unwrap();
-    let fit = "fit filled.csv --ignore experiment --ignore replicate --ignore status --single";
+    let fit = "fit filled.csv --posterior bootstrap --ignore experiment --ignore replicate --ignore status --single";
     seabed(folder.path(), fit).assert().success();
 }
 
 #[test]
 fn design_prints_json_and_scores_designs_of_the_user() {
     let folder = linear_world();
-    output(folder.path(), "fit data.csv --draws 20 --out belief.npz");
+    output(folder.path(), "fit data.csv --posterior bootstrap --draws 20 --out belief.npz");
     let read = |arguments: &str| -> serde_json::Value {
         serde_json::from_str(&output(folder.path(), &format!("design belief.npz --json {arguments}")))
             .unwrap()
@@ -479,9 +486,9 @@ fn design_prints_json_and_scores_designs_of_the_user() {
 #[test]
 fn design_takes_data_too() {
     let folder = linear_world();
-    let text = output(folder.path(), "design data.csv --draws 20 --batch 5 --json");
+    let text = output(folder.path(), "design data.csv --posterior bootstrap --draws 20 --batch 5 --json");
     let batch: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let again = output(folder.path(), "design data.csv --draws 20 --batch 5 --json");
+    let again = output(folder.path(), "design data.csv --posterior bootstrap --draws 20 --batch 5 --json");
     let again: serde_json::Value = serde_json::from_str(&again).unwrap();
     assert_eq!(batch["batch"], again["batch"]);
     assert_eq!(batch["batch"].as_array().unwrap().len(), 5);
@@ -491,7 +498,7 @@ fn design_takes_data_too() {
 fn fit_gives_the_same_bytes_on_any_number_of_threads() {
     let folder = linear_world();
     let with_threads = |threads: &str| {
-        seabed(folder.path(), "fit data.csv --draws 30 --seed 2 --out belief.npz")
+        seabed(folder.path(), "fit data.csv --posterior bootstrap --draws 30 --seed 2 --out belief.npz")
             .env("RAYON_NUM_THREADS", threads)
             .assert()
             .success();
@@ -534,9 +541,10 @@ fn what_is_wrong_is_said_with_the_way_out_and_nothing_is_written() {
         "fit good.csv --out belief.txt",
         "fit good.csv --knowledge nowhere.toml",
         "fit good.csv --knowledge known.toml",
-        "fit good.csv --penalty -1",
-        "fit good.csv --start cyclic.csv",
-        "fit short.csv --draws 5 --out belief.npz",
+        "fit good.csv --single",
+        "fit good.csv --posterior bootstrap --penalty -1",
+        "fit good.csv --posterior bootstrap --start cyclic.csv",
+        "fit short.csv --posterior bootstrap --draws 5 --out belief.npz",
         "design model1.json --strategy best",
         "design model1.json --target Q",
         "design model1.json --target A --forbid A",
@@ -742,6 +750,14 @@ fn chains_fit_go_on_and_keep_scores() {
             assert_eq!(read(way)["edge_probabilities"], first["edge_probabilities"], "{way}");
         }
     }
+    insta::assert_snapshot!("fit_by_default", without_times(&output(folder.path(), &arguments(""))));
+    // Too short for so many draws, and then longer.
+    let read = |rest: &str| -> serde_json::Value {
+        let text = output(folder.path(), &arguments(&format!("--posterior mcmc-linear --json {rest}")));
+        serde_json::from_str(&text).unwrap()
+    };
+    assert_eq!(read("--draws 400 --sweeps 100 --state short.json")["diagnostics"]["sweeps"], 100);
+    assert!(read("--resume short.json --sweeps 400")["diagnostics"]["sweeps"].as_u64().unwrap() > 100);
     let printed = output(folder.path(), &arguments("--posterior mcmc-linear --draws 12 --sweeps 200"));
     assert!(printed.contains("4 chains of 200 sweeps, the first 100 not counted; R-hat"), "{printed}");
     fs::write(folder.path().join("p.csv"), "from,to,probability\nX1,X2,0.9\nX2,X1,1e-4\n").unwrap();

@@ -68,6 +68,7 @@ fn add(
 /// Quick: what is under test is the bookkeeping.
 fn wishes(batch: usize, replicates: usize) -> Wishes {
     let mut wishes = Wishes::default();
+    wishes.posterior.kind = PosteriorKind::Bootstrap;
     wishes.posterior.draws = 3;
     wishes.design.batch = batch;
     wishes.design.replicates = replicates;

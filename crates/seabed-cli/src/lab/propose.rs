@@ -41,7 +41,7 @@ pub struct Propose {
     #[arg(long, default_value = "gp-ucb", value_name = "NAME", value_parser = named::<ValuesName>)]
     values: ValuesName,
     /// How to learn: bootstrap, dibs-nonlinear, dibs-linear or dibs-bge.
-    #[arg(long, default_value = "bootstrap", value_name = "NAME", value_parser = named::<PosteriorKind>)]
+    #[arg(long, default_value = "mcmc-gp", value_name = "NAME", value_parser = named::<PosteriorKind>)]
     posterior: PosteriorKind,
     /// The most that the batch may cost; it may then be smaller than --batch.
     #[arg(long, value_name = "COST", allow_negative_numbers = true)]

@@ -64,7 +64,7 @@ pub(super) struct Belief {
 /// How a laboratory learns unless it asks for something else: noise is unknown, units are arbitrary.
 pub(super) fn default_posterior() -> PosteriorSettings {
     PosteriorSettings {
-        kind: PosteriorKind::Bootstrap,
+        kind: PosteriorKind::McmcGp,
         noise: NoiseSetting::Named(NoiseName::Learned),
         standardise: true,
         ..PosteriorSettings::default()
