@@ -94,7 +94,7 @@ fn the_second_command_of_the_readme_works() {
     insta::assert_snapshot!("readme", outputs.concat());
 }
 
-/// Follows a guide in an empty folder: writes its files (```` ```toml file=NAME ````) and runs its commands
+/// Follows a guide in an empty folder: writes its files (```` ```toml file=NAME ````, or csv) and runs its commands
 /// (```` ```sh ````), in their order. Gives the folder and the number of commands.
 fn followed(guide: &str) -> (TempDir, usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(guide);
@@ -104,7 +104,7 @@ fn followed(guide: &str) -> (TempDir, usize) {
     // Every other part is inside of a block; its first line says of what kind.
     for block in text.split("```").skip(1).step_by(2) {
         let (kind, body) = block.split_once('\n').unwrap();
-        if let Some(name) = kind.strip_prefix("toml file=") {
+        if let Some((_, name)) = kind.split_once(" file=") {
             fs::write(folder.path().join(name), body).unwrap();
         }
         for command in body.lines().filter(|_| kind == "sh") {
@@ -125,6 +125,13 @@ fn the_guide_to_studies_works() {
     {
         assert!(folder.path().join(file).exists(), "{file}");
     }
+}
+
+#[test]
+fn the_guide_to_posteriors_works() {
+    let (folder, commands) = followed("posteriors.md");
+    assert_eq!(commands, 5);
+    assert!(folder.path().join("belief.npz").exists());
 }
 
 #[test]

@@ -45,6 +45,8 @@ pub struct Convergence {
 /// Chains agree below these.
 const SCORE_LIMIT: f64 = 1.05;
 const EDGE_LIMIT: f64 = 1.1;
+/// Of a mean of many numbers, a generous share of it.
+const ROUNDING: f64 = 1e-11;
 /// Draws that are worth less than this share of independent ones are worth a word.
 const LEAST_SHARE: f64 = 0.5;
 /// Edges less or more probable than this are settled.
@@ -150,8 +152,8 @@ pub(super) fn convergence(chains: &[Vec<f64>]) -> Convergence {
     };
     let within = covariance(0) * n / (n - 1.0);
     let pooled = within * (n - 1.0) / n + between / n;
-    if pooled <= 1e-300 {
-        // Nothing ever changed anywhere.
+    if pooled <= (ROUNDING * grand).powi(2) {
+        // Nothing ever changed anywhere, but for the rounding of means.
         return Convergence { r_hat: 1.0, size: all };
     }
     let r_hat = if within > 0.0 { (pooled / within).sqrt() } else { f64::INFINITY };
@@ -210,5 +212,7 @@ mod tests {
         assert_eq!(convergence(&[vec![0.0; 100], vec![1.0; 100]]).r_hat, f64::INFINITY);
         let still = convergence(&[vec![1.0; 100], vec![1.0; 100]]);
         assert_eq!((still.r_hat, still.size), (1.0, 200.0));
+        let still = convergence(&[vec![-65174.601; 1001], vec![-65174.601; 1001]]);
+        assert_eq!((still.r_hat, still.size), (1.0, 2000.0));
     }
 }

@@ -62,7 +62,10 @@ const READMITTED: f64 = 0.02;
 /// The lowest temperature above 1 at which chains start, and the range of scores that needs no higher one.
 const COOLEST: f64 = 1.5;
 const MILD: f64 = 20.0;
-const SWEEPS_AT_A_TEMPERATURE: usize = 30;
+/// Sweeps at each temperature: fewer of many variables, where they cost more.
+fn sweeps_at_a_temperature(nodes: usize) -> usize {
+    (1500 / nodes).clamp(30, 150)
+}
 /// Sweeps that are made before the caller is asked whether to go on.
 const SWEEPS_AT_ONCE: usize = 50;
 
@@ -270,9 +273,8 @@ fn cool(state: &mut State, tables: &[ParentSets], watch: Watch) -> Result<(), Mc
         let warm = ordered_map(tables, |table| table.at(temperature));
         let level = stream.at(state.temperatures.len() as u64);
         let chains: Vec<(usize, &Chain)> = state.chains.iter().enumerate().collect();
-        state.chains = ordered_map(&chains, |(k, chain)| {
-            chain.moved(SWEEPS_AT_A_TEMPERATURE, &warm, level.at(*k as u64))
-        });
+        let count = sweeps_at_a_temperature(tables.len());
+        state.chains = ordered_map(&chains, |(k, chain)| chain.moved(count, &warm, level.at(*k as u64)));
         ask(state, watch)?;
     }
     Ok(())
