@@ -30,11 +30,11 @@ rounds = 5
 nodes = 10
 observations = 50
 [posterior]
-kind = "dibs-nonlinear"
-steps = 1500
-warm-steps = 500
+kind = "mcmc-gp"
+draws = 30
 [design]
 strategy = ["soft-cbed", "random"]
+batch = 2
 "#;
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
