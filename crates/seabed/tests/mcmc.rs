@@ -269,6 +269,10 @@ fn what_cannot_be_is_refused_in_plain_words() {
         (Mcmc { prior: EdgePrior::Er { edges_per_node: -1.0 }, ..usual.clone() }, "-1 edges per node"),
         (Mcmc { prior: prior(vec![("X1", "Z", 0.5)]), ..usual.clone() }, "\"X1\" -> \"Z\""),
         (
+            Mcmc { prior: prior(vec![("X1", "X2", 0.5), ("X1", "X2", 0.1)]), ..usual.clone() },
+            "two probabilities of the edge \"X1\" -> \"X2\"",
+        ),
+        (
             Mcmc { prior: prior(vec![("X1", "X2", 1.0)]), ..usual.clone() },
             "what is certain is background knowledge",
         ),
@@ -280,6 +284,18 @@ fn what_cannot_be_is_refused_in_plain_words() {
     let wide = Dataset::new(names, vec![vec![1.0, 2.0, 4.0]; 129], vec![NodeSet::empty(129); 3]).unwrap();
     let error = usual.fit(&wide, &Knowledge::none(129), Seed::new(1), &mut |_| true).unwrap_err();
     assert!(error.to_string().contains("129 variables: the chains hold up to 128"), "{error}");
+    let names = (0..30).map(|k| format!("v{k}")).collect();
+    let wide = Dataset::new(names, vec![vec![1.0, 2.0, 4.0]; 30], vec![NodeSet::empty(30); 3]).unwrap();
+    let many = Mcmc { candidates: 20, max_parents: Some(8), ..usual.clone() };
+    let error = many.fit(&wide, &Knowledge::none(30), Seed::new(1), &mut |_| true).unwrap_err();
+    assert!(error.to_string().contains("up to 8 parents are 263950 sets for every variable"), "{error}");
+    // Equal columns in units in which the prior is nothing.
+    let column: Vec<f64> = (0..20).map(|k| 1e12 * f64::from(k * k % 11)).collect();
+    let names = (0..2).map(|k| format!("v{k}")).collect();
+    let equal = Dataset::new(names, vec![column.clone(), column], vec![NodeSet::empty(2); 20]).unwrap();
+    let plain = Mcmc { standardise: false, ..usual.clone() };
+    let error = plain.fit(&equal, &Knowledge::none(2), Seed::new(1), &mut |_| true).unwrap_err();
+    assert!(error.to_string().contains("is no finite number; check the units"), "{error}");
     let targets = (0..data.rows()).map(|row| NodeSet::of(5, (row > 1).then_some(0))).collect();
     let set = Dataset::new(data.names().clone(), data.columns().to_vec(), targets).unwrap();
     let error = usual.fit(&set, &Knowledge::none(5), Seed::new(1), &mut |_| true).unwrap_err();

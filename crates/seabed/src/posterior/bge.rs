@@ -69,7 +69,7 @@ impl Bge {
         Self { nodes, mean_weight, freedom, scale, statistics, statistics_of, kept }
     }
 
-    /// log p(values of `node` | values of `parents`), parameters integrated out.
+    /// log p(values of `node` | values of `parents`), parameters integrated out; not a number if numbers run out of digits.
     pub fn local(&self, node: Node, parents: &NodeSet) -> f64 {
         let kept = self.kept[node].lock().expect("no thread fails while it holds a score");
         if let Some(score) = kept.get(parents) {
@@ -89,7 +89,8 @@ impl Bge {
     pub fn score(&self, node: Node, parents: &NodeSet) -> f64 {
         let statistics = &self.statistics[self.statistics_of[node]];
         let (rows, own) = (statistics.rows, parents.len() as f64);
-        let factor = statistics.factor(node, parents, self.nodes);
+        // Columns that are the same but for rounding, in units that dwarf the prior.
+        let Some(factor) = statistics.factor(node, parents, self.nodes) else { return f64::NAN };
         let l = factor.factor();
         let of_parents = 2.0 * (0..parents.len()).map(|k| l[(k, k)].ln()).sum::<f64>();
         let of_family = of_parents + 2.0 * l[(parents.len(), parents.len())].ln();
@@ -108,7 +109,7 @@ impl Bge {
     pub fn draw(&self, node: Node, parents: &NodeSet, draws: &mut Draws) -> (Linear, f64) {
         let statistics = &self.statistics[self.statistics_of[node]];
         let size = parents.len();
-        let factor = statistics.factor(node, parents, self.nodes);
+        let factor = statistics.factor(node, parents, self.nodes).expect("a set that has a score");
         let l = factor.factor();
         // χ² with a whole number of degrees of freedom, as a sum of squares.
         let degrees = statistics.rows + self.freedom - self.nodes as f64 + size as f64 + 1.0;
@@ -154,11 +155,12 @@ impl Statistics {
     }
 
     /// The Cholesky factor of R over the parents, in ascending order, and then the node.
-    fn factor(&self, node: Node, parents: &NodeSet, nodes: usize) -> Cholesky {
+    /// None if numbers run out of digits.
+    fn factor(&self, node: Node, parents: &NodeSet, nodes: usize) -> Option<Cholesky> {
         let family: Vec<Node> = parents.iter().chain([node]).collect();
         let matrix =
             Mat::from_fn(family.len(), family.len(), |a, b| self.scale[family[a] * nodes + family[b]]);
-        Cholesky::of(matrix.as_ref()).expect("the prior's scale makes the matrix positive definite")
+        Cholesky::of(matrix.as_ref())
     }
 }
 

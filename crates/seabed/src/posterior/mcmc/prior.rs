@@ -40,7 +40,10 @@ impl EdgePrior {
             return Err(McmcError::EdgesPerNode(edges_per_node));
         }
         let Self::Pairs { probabilities, .. } = self else { return Ok(()) };
-        for (from, to, probability) in probabilities {
+        for (place, (from, to, probability)) in probabilities.iter().enumerate() {
+            if probabilities[..place].iter().any(|(a, b, _)| (a, b) == (from, to)) {
+                return Err(McmcError::PairTwice { from: from.clone(), to: to.clone() });
+            }
             let (tail, head) = (position(names, from), position(names, to));
             if tail.is_none() || head.is_none() || tail == head {
                 return Err(McmcError::UnknownPair { from: from.clone(), to: to.clone() });

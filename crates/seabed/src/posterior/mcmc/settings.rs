@@ -107,6 +107,19 @@ pub enum McmcError {
         /// The largest.
         most: usize,
     },
+    /// More sets of parents than can be scored and searched.
+    #[error(
+        "{candidates} candidates and up to {parents} parents are {sets} sets for every variable; choose fewer, so that there \
+         are at most {MOST_SETS}"
+    )]
+    TooManySets {
+        /// Candidate parents of a variable.
+        candidates: usize,
+        /// Parents at most.
+        parents: usize,
+        /// Sets of them.
+        sets: usize,
+    },
     /// A number of edges that is none.
     #[error("{0} edges per node: expected is a positive, finite number")]
     EdgesPerNode(f64),
@@ -133,6 +146,14 @@ pub enum McmcError {
         /// Head.
         to: String,
     },
+    /// A pair that the prior names twice.
+    #[error("the prior has two probabilities of the edge {from:?} -> {to:?}")]
+    PairTwice {
+        /// Tail.
+        from: String,
+        /// Head.
+        to: String,
+    },
     /// Numbers left their range.
     #[error("the score of {name:?} is no finite number; check the units of the data")]
     NotFinite {
@@ -153,6 +174,9 @@ pub enum McmcError {
 /// An intercept, a variance, and one row to spare.
 const LEAST_ROWS: usize = 3;
 
+/// Sets of candidates for one variable: beyond this tables outgrow a laptop.
+const MOST_SETS: usize = 50_000;
+
 /// Sets of parents are bits of one number.
 pub(super) const MOST_VARIABLES: usize = 128;
 
@@ -171,6 +195,11 @@ impl Mcmc {
         {
             return Err(McmcError::OutOfRange { what, got, least, most });
         }
+        let candidates = self.candidates.min(data.variables().saturating_sub(1));
+        let sets = small_sets(candidates, self.most_parents());
+        if sets > MOST_SETS {
+            return Err(McmcError::TooManySets { candidates, parents: self.most_parents(), sets });
+        }
         if data.variables() > MOST_VARIABLES {
             return Err(McmcError::TooManyVariables { got: data.variables(), most: MOST_VARIABLES });
         }
@@ -184,4 +213,17 @@ impl Mcmc {
         }
         Ok(())
     }
+}
+
+/// The number of sets of at most `most` out of `count`.
+fn small_sets(count: usize, most: usize) -> usize {
+    let mut of_size = 1;
+    (0..=most.min(count))
+        .map(|size| {
+            if size > 0 {
+                of_size = of_size * (count + 1 - size) / size;
+            }
+            of_size
+        })
+        .sum()
 }
