@@ -217,13 +217,10 @@ impl Mcmc {
 
 /// The number of sets of at most `most` out of `count`.
 fn small_sets(count: usize, most: usize) -> usize {
-    let mut of_size = 1;
-    (0..=most.min(count))
-        .map(|size| {
-            if size > 0 {
-                of_size = of_size * (count + 1 - size) / size;
-            }
-            of_size
-        })
-        .sum()
+    let (mut sets, mut of_size) = (1, 1);
+    for size in 1..=most.min(count) {
+        of_size = of_size * (count + 1 - size) / size;
+        sets += of_size;
+    }
+    sets
 }
