@@ -98,7 +98,7 @@ pub struct Arguments {
     /// Instead of choosing, evaluate this design; repeat it.
     #[arg(long = "score", value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     scored: Vec<String>,
-    /// How data are fitted.
+    /// How data are fitted: mcmc-gp, mcmc-linear, bootstrap, dibs-nonlinear, dibs-linear or dibs-bge.
     #[arg(long, value_name = "NAME", default_value = "mcmc-gp", value_parser = posterior)]
     posterior: PosteriorKind,
     /// Draws of the posterior, when data are fitted (mcmc and bootstrap).

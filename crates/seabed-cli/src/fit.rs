@@ -130,7 +130,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             max_degree: arguments.max_degree,
         },
     };
-    check_of_bootstrap(arguments)?;
+    check_options(arguments)?;
     let learned = match arguments.posterior {
         PosteriorName::Bootstrap => {
             note_degenerate(&data);
@@ -157,19 +157,31 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     written.map_err(|error| Failure::writing(None, error))
 }
 
-/// What only the bootstrap's search understands is not ignored elsewhere.
-fn check_of_bootstrap(arguments: &Arguments) -> Result<(), Failure> {
+/// What a posterior does not understand is not ignored.
+fn check_options(arguments: &Arguments) -> Result<(), Failure> {
+    let (shared, mcmc) = (&arguments.shared, &arguments.mcmc);
+    let (bootstrap, chains, dibs) = match arguments.posterior {
+        PosteriorName::Bootstrap => (true, false, false),
+        PosteriorName::McmcGp | PosteriorName::McmcLinear => (false, true, false),
+        _ => (false, false, true),
+    };
     let given = [
-        (arguments.single, "--single"),
-        (arguments.penalty.is_some(), "--penalty"),
-        (arguments.max_degree.is_some(), "--max-degree"),
-        (arguments.start.is_some(), "--start"),
+        (arguments.single, "--single", bootstrap),
+        (arguments.penalty.is_some(), "--penalty", bootstrap),
+        (arguments.max_degree.is_some(), "--max-degree", bootstrap),
+        (arguments.start.is_some(), "--start", bootstrap),
+        (mcmc.sweeps.is_some(), "--sweeps", chains),
+        (mcmc.max_parents.is_some(), "--max-parents", chains),
+        (mcmc.edge_probabilities.is_some(), "--edge-probabilities", chains),
+        (shared.state.is_some(), "--state", chains || dibs),
+        (shared.resume.is_some(), "--resume", chains || dibs),
+        (shared.warm_start.is_some(), "--warm-start", chains || dibs),
     ];
-    match given.iter().find(|(given, _)| *given) {
-        Some((_, option)) if !matches!(arguments.posterior, PosteriorName::Bootstrap) => {
-            Err(Failure::Input(anyhow::anyhow!("{option} goes with --posterior bootstrap only")))
+    match given.iter().find(|(given, _, understood)| *given && !understood) {
+        Some((_, option, _)) => {
+            Err(Failure::Input(anyhow::anyhow!("{option} does not go with this --posterior; see --help")))
         }
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -311,12 +323,6 @@ fn print_for_people(learned: &Learned, data: &Dataset, seconds: f64) -> io::Resu
         .collect();
     edges.sort_by(|a, b| b.0.total_cmp(&a.0));
     let expected: f64 = probabilities.iter().flatten().sum();
-    writeln!(
-        out,
-        "{} draws, {} different graphs, {expected:.1} edges expected; the most probable:",
-        learned.draws,
-        learned.ensemble.draws().iter().map(Scm::dag).collect::<HashSet<_>>().len()
-    )?;
     if learned.repaired > 0 {
         writeln!(
             out,
@@ -327,6 +333,12 @@ fn print_for_people(learned: &Learned, data: &Dataset, seconds: f64) -> io::Resu
     for note in &learned.notes {
         writeln!(out, "{note}")?;
     }
+    writeln!(
+        out,
+        "{} draws, {} different graphs, {expected:.1} edges expected; the most probable:",
+        learned.draws,
+        learned.ensemble.draws().iter().map(Scm::dag).collect::<HashSet<_>>().len()
+    )?;
     let width = edges.iter().map(|edge| names[edge.1].chars().count()).max().unwrap_or(0);
     for (p, i, j) in edges.iter().take(MOST_SHOWN) {
         writeln!(out, "  {p:.2}  {:>width$} -> {}", names[*i], names[*j])?;

@@ -549,6 +549,7 @@ fn what_is_wrong_is_said_with_the_way_out_and_nothing_is_written() {
         "fit good.csv --knowledge nowhere.toml",
         "fit good.csv --knowledge known.toml",
         "fit good.csv --single",
+        "fit good.csv --posterior bootstrap --state s.json",
         "fit good.csv --posterior bootstrap --penalty -1",
         "fit good.csv --posterior bootstrap --start cyclic.csv",
         "fit short.csv --posterior bootstrap --draws 5 --out belief.npz",
@@ -774,6 +775,9 @@ fn chains_fit_go_on_and_keep_scores() {
     fs::write(folder.path().join("p.csv"), "from,to,probability\nX1,X2,often\n").unwrap();
     let wrong = refused("--posterior mcmc-linear --edge-probabilities p.csv");
     assert!(wrong.contains("the form is a line `from,to,probability`"), "{wrong}");
+    fs::write(folder.path().join("p.csv"), "X1,X2,0.9\n").unwrap();
+    let wrong = refused("--posterior mcmc-linear --edge-probabilities p.csv");
+    assert!(wrong.contains("it does not begin with the names of the columns"), "{wrong}");
     fs::write(folder.path().join("p.csv"), "from,to,probability\nX1,X9,0.5\n").unwrap();
     assert!(refused("--posterior mcmc-linear --edge-probabilities p.csv").contains("\"X1\" -> \"X9\""));
 }

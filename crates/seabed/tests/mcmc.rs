@@ -142,7 +142,7 @@ fn an_interrupted_fit_goes_on_as_if_nothing_had_happened() {
             let resumed = Mcmc::resume(saved, &data, &knowledge, &mut |_| true).unwrap();
             assert_eq!(bytes(&resumed), bytes(&whole));
         }
-        let state = whole.state;
+        let (state, whole_probabilities) = (whole.state, whole.edge_probabilities);
         let refused = |state: State, data: &Dataset, knowledge: &Knowledge, expected: &str| {
             let error = Mcmc::resume(state, data, knowledge, &mut |_| true).unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
@@ -153,10 +153,30 @@ fn an_interrupted_fit_goes_on_as_if_nothing_had_happened() {
         refused(state.clone(), &data, &forbidden, "the saved state is of other background knowledge");
         let required = Knowledge::new(names, &[], &[(0, 1)], &[]).unwrap();
         refused(state.clone(), &data, &required, "the saved state is of other background knowledge");
-        let mut broken = serde_json::to_value(&state).unwrap();
-        broken["nodes"][0]["candidates"] = serde_json::json!([77]);
-        let broken = serde_json::from_value(broken).unwrap();
-        refused(broken, &data, &knowledge, "the saved state is of no fit that is whole");
+        let saved = serde_json::to_value(&state).unwrap();
+        let edited = |place: &str, value: serde_json::Value| -> State {
+            let mut saved = saved.clone();
+            *saved.pointer_mut(place).unwrap() = value;
+            serde_json::from_value(saved).unwrap()
+        };
+        let cycle = serde_json::json!([[2, 0], [1, 0], [0, 0], [0, 0], [0, 0]]);
+        for (place, value) in [
+            ("/nodes/0/candidates", serde_json::json!([77])),
+            ("/chains", serde_json::json!([saved["chains"][0]])),
+            ("/chains/1/path", serde_json::json!([])),
+            ("/chains/1/now", cycle),
+            ("/temperatures", serde_json::json!([0.0])),
+            ("/settings/most_sweeps", serde_json::json!(41)),
+        ] {
+            refused(edited(place, value), &data, &knowledge, "the saved state is of no fit that is whole");
+        }
+        // What is missing of the scores is computed again.
+        for (place, value) in
+            [("/nodes/1/scores", serde_json::json!([])), ("/nodes/1/candidates", serde_json::Value::Null)]
+        {
+            let resumed = Mcmc::resume(edited(place, value), &data, &knowledge, &mut |_| true).unwrap();
+            assert_eq!(resumed.edge_probabilities, whole_probabilities);
+        }
     }
 }
 

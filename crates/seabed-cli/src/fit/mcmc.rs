@@ -25,17 +25,17 @@ pub struct Options {
     chains: u16,
     /// Largest number of parents: 5 (mcmc-linear) or 3 (mcmc-gp) without it.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=8))]
-    max_parents: Option<u8>,
+    pub max_parents: Option<u8>,
     /// Parents of a variable that are tried in all combinations; others are tried one at a time.
     #[arg(long, default_value_t = 12, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=20))]
     candidates: u8,
     /// Sweeps of each chain at most: 3200 without it. Chains end earlier once they agree and are worth as many
     /// independent graphs as are drawn. With --resume, a fit whose chains did not agree goes on to more.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(4..=10_000_000))]
-    sweeps: Option<u32>,
+    pub sweeps: Option<u32>,
     /// Prior probabilities of single edges: a .csv with the columns from, to, probability.
     #[arg(long, value_name = "FILE", conflicts_with = "prior")]
-    edge_probabilities: Option<PathBuf>,
+    pub edge_probabilities: Option<PathBuf>,
 }
 
 fn settings(arguments: &Arguments, family: Family) -> Result<Mcmc, Failure> {
@@ -72,6 +72,9 @@ fn read_probabilities(path: &Path) -> Result<Vec<(String, String, f64)>, Failure
         .trim(csv::Trim::All)
         .from_path(path)
         .map_err(|error| wrong(error.to_string()))?;
+    if reader.headers().map_err(|error| wrong(error.to_string()))? != vec!["from", "to", "probability"] {
+        return Err(wrong("it does not begin with the names of the columns".into()));
+    }
     let rows = reader.deserialize::<(String, String, f64)>();
     rows.map(|row| row.map_err(|error| wrong(error.to_string()))).collect()
 }
@@ -140,7 +143,8 @@ pub fn learn(arguments: &Arguments, data: &Dataset, knowledge: &Knowledge) -> Re
     let notes = notes(&fit.diagnostics, data);
     let draws = fit.ensemble.draws().len();
     if let Some(warning) = fit.diagnostics.warning(data.names(), draws) {
-        eprintln!("warning: {warning}. More --sweeps may help; more --chains show more of the differences");
+        let more = if fit.diagnostics.agree { "" } else { "; more --chains show more of the differences" };
+        eprintln!("warning: {warning}. More --sweeps may help{more}");
         diagnostics["warning"] = json!(warning);
     }
     Ok(Learned { ensemble: fit.ensemble, draws, repaired: 0, diagnostics, single: None, notes })

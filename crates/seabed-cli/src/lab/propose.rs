@@ -40,7 +40,7 @@ pub struct Propose {
     /// How values are chosen: gp-ucb, grid, sample or fixed.
     #[arg(long, default_value = "gp-ucb", value_name = "NAME", value_parser = named::<ValuesName>)]
     values: ValuesName,
-    /// How to learn: bootstrap, dibs-nonlinear, dibs-linear or dibs-bge.
+    /// How to learn: mcmc-gp, mcmc-linear, bootstrap, dibs-nonlinear, dibs-linear or dibs-bge.
     #[arg(long, default_value = "mcmc-gp", value_name = "NAME", value_parser = named::<PosteriorKind>)]
     posterior: PosteriorKind,
     /// The most that the batch may cost; it may then be smaller than --batch.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::moves::{redraw_pair, reverse_edge};
 use super::partition::{Worths, draw_parents, layers_of, relocate};
-use super::table::{Mask, ParentSets, bit, nodes_of};
+use super::table::{Mask, ParentSets, bit, nodes_of, set_of};
 use crate::graph::Dag;
 use crate::num::random::{Draws, Stream};
 
@@ -85,7 +85,11 @@ impl Chain {
         let fits = |graph: &Graph| {
             graph.len() == nodes && graph.iter().all(|&set| nodes_of(set.into()).all(|node| node < nodes))
         };
-        self.path.len() == self.scores.len() && self.path.iter().chain([&self.now]).all(fits)
+        let sets = || self.now.iter().map(|&set| set_of(set.into(), nodes)).collect();
+        self.path.len() as u64 == self.sweeps
+            && self.path.len() == self.scores.len()
+            && self.path.iter().chain([&self.now]).all(fits)
+            && Dag::from_parents(sets()).is_ok()
     }
 
     /// Forgets all but the last graphs.

@@ -463,10 +463,8 @@ mod tests {
                 let (hyper, _) = centres.fitted(&usual(parents)).unwrap();
                 let through = all.score_through(&centres, &hyper).unwrap();
                 let itself = all.score_through(&all, &hyper).unwrap();
-
                 worst = worst.max((through - itself).abs());
             }
-            println!("{parents} parents: off by {worst:.2} at most");
             assert!(worst < most, "{parents} parents: {worst}");
         }
     }

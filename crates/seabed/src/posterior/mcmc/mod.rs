@@ -145,6 +145,13 @@ fn run(mut state: State, data: &Dataset, sorted: &Sorted, watch: Watch) -> Resul
             *known = state::OfNode { mark: problem.mark, ..state::OfNode::default() };
         }
     }
+    for (known, limits) in state.nodes.iter_mut().zip(&limits) {
+        // A state that was read is believed as far as it goes.
+        let scores = known.known();
+        let complete =
+            |candidates| candidates::sets(&candidates, limits).iter().all(|set| scores.contains_key(set));
+        known.filled &= known.screened().is_some_and(complete);
+    }
     let stream = state.seed.stream(Purpose::Mcmc);
     let mut tables = Vec::new();
     loop {

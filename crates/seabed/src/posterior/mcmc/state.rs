@@ -119,8 +119,12 @@ impl State {
         }
         let count = self.names.len();
         let fits = |nodes: &[Node]| nodes.iter().all(|&node| node < count);
+        let Mcmc { chains, most_sweeps, .. } = self.settings;
         let whole = self.nodes.len() == count
-            && self.chains.iter().all(|chain| chain.is_of(count))
+            && (self.chains.is_empty() || self.chains.len() == chains)
+            && self.chains.iter().all(|chain| chain.is_of(count) && chain.sweeps == self.sweeps() as u64)
+            && self.sweeps() <= most_sweeps
+            && self.temperatures.iter().all(|temperature| *temperature > 1.0)
             && self
                 .nodes
                 .iter()
