@@ -286,6 +286,7 @@ fn what_cannot_be_is_refused_in_plain_words() {
         (Mcmc { candidates: 21, ..usual.clone() }, "21 candidate parents: choose between 1 and 20"),
         (Mcmc { max_parents: Some(9), ..usual.clone() }, "9 parents at most"),
         (Mcmc { most_sweeps: 10, ..usual.clone() }, "10 sweeps at most: choose between 120 and"),
+        (Mcmc { prior_rows: 0.0, ..usual.clone() }, "a prior that counts for 0 rows"),
         (Mcmc { prior: EdgePrior::Er { edges_per_node: -1.0 }, ..usual.clone() }, "-1 edges per node"),
         (Mcmc { prior: prior(vec![("X1", "Z", 0.5)]), ..usual.clone() }, "\"X1\" -> \"Z\""),
         (

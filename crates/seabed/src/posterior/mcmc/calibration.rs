@@ -57,6 +57,7 @@ fn ranks_of_the_truth_are_uniform() {
     let names: Names = (0..NODES).map(|k| format!("X{k}")).collect();
     let settings = Mcmc {
         standardise: false,
+        prior_rows: bge::MEAN_WEIGHT,
         prior: EdgePrior::Er { edges_per_node: 1.0 },
         draws: DRAWS,
         chains: 1,

@@ -208,7 +208,7 @@ fn linear_scores_are_those_of_the_reference() {
         let targets = mask.iter().map(|row| NodeSet::of(nodes, (0..nodes).filter(|&k| row[k] == 1.0)));
         let names = (0..nodes).map(|k| format!("X{k}")).collect();
         let data = Dataset::new(names, columns, targets.collect()).unwrap();
-        let settings = Mcmc { standardise: false, ..Mcmc::of(Family::Linear) };
+        let settings = Mcmc { standardise: false, prior_rows: 1.0, ..Mcmc::of(Family::Linear) };
         let want: Vec<f64> = serde_json::from_value(case["interv_node_scores_correct"].clone()).unwrap();
         for (node, want) in want.iter().enumerate() {
             let parents = (0..nodes).filter(|&k| graph[k][node] == 1.0).fold(0, |set, k| set | bit(k));

@@ -76,7 +76,7 @@ impl Problem {
                     &columns,
                     &rows_of,
                     &vec![0.0; nodes],
-                    bge::MEAN_WEIGHT,
+                    settings.prior_rows,
                     freedom,
                 )))
             }
@@ -217,7 +217,9 @@ fn mean_and_sd(values: &[f64]) -> (f64, f64) {
 
 /// FNV-1a over the numbers that the scores are made of.
 fn mark(settings: &Mcmc, columns: &[Vec<f64>], units: &[(f64, f64)], node: Node) -> u64 {
-    let head = [VERSION, settings.family as u64, columns.len() as u64, columns[0].len() as u64, node as u64];
+    let prior = settings.prior_rows.to_bits();
+    let head =
+        [VERSION, settings.family as u64, prior, columns.len() as u64, columns[0].len() as u64, node as u64];
     let numbers = columns.iter().flatten().copied().chain(units.iter().flat_map(|&(mean, sd)| [mean, sd]));
     head.into_iter().chain(numbers.map(f64::to_bits)).fold(0xcbf2_9ce4_8422_2325u64, |hash, word| {
         (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
@@ -225,4 +227,4 @@ fn mark(settings: &Mcmc, columns: &[Vec<f64>], units: &[(f64, f64)], node: Node)
 }
 
 /// Of the scores: a new number makes saved ones worthless.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;

@@ -14,6 +14,9 @@ pub struct Mcmc {
     pub family: Family,
     /// Which graphs are likely beforehand.
     pub prior: EdgePrior,
+    /// Linear mechanisms: how many rows the prior of means, weights and noise counts for, above 0. It takes noise for at
+    /// least so large a share of a variable's variance, divided by the number of rows.
+    pub prior_rows: f64,
     /// Are variables brought to mean 0 and standard deviation 1 inside? Results are in the data's units either way.
     pub standardise: bool,
     /// Largest number of parents; that of the family if none. Required parents count but are never refused.
@@ -56,6 +59,7 @@ impl Mcmc {
         Self {
             family,
             prior: EdgePrior::Er { edges_per_node: 1.0 },
+            prior_rows: 0.01,
             standardise: true,
             max_parents: None,
             candidates: 12,
@@ -120,6 +124,9 @@ pub enum McmcError {
         /// Sets of them.
         sets: usize,
     },
+    /// A prior that counts for no number of rows.
+    #[error("a prior that counts for {0} rows: expected is a positive, finite number")]
+    PriorRows(f64),
     /// A number of edges that is none.
     #[error("{0} edges per node: expected is a positive, finite number")]
     EdgesPerNode(f64),
@@ -194,6 +201,9 @@ impl Mcmc {
             ranges.iter().find(|(got, _, least, most)| got < least || got > most)
         {
             return Err(McmcError::OutOfRange { what, got, least, most });
+        }
+        if !(self.prior_rows > 0.0 && self.prior_rows.is_finite()) {
+            return Err(McmcError::PriorRows(self.prior_rows));
         }
         let candidates = self.candidates.min(data.variables().saturating_sub(1));
         let sets = small_sets(candidates, self.most_parents());
