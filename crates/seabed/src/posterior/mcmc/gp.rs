@@ -5,7 +5,7 @@
 //! κ(r) = (1 + √5 r + 5r²/3) e^(-√5 r). Without parents C = 1 + σ² I. Values are standardised, so the priors of the
 //! logarithms of σ, s, a and ℓ are the same everywhere; the score is the largest value of
 //! log p(y | θ) - ½ Σ ((θ - mean)/sd)². Leaving out the priors' constants stands for a posterior of θ about as wide as
-//! its prior.
+//! its prior. Many rows are scored through a few of them, the centres.
 
 use std::ops::Range;
 

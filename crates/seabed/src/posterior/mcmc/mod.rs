@@ -59,13 +59,10 @@ const PILOT: usize = 50;
 const MOST_REVISIONS: usize = 2;
 /// A parent that is no candidate becomes one if so large a share of the graphs of the pilot have it.
 const READMITTED: f64 = 0.02;
-/// The lowest temperature above 1 at which chains start, and the range of scores that needs no higher one.
+/// The lowest temperature above 1 at which chains start, and the range of scores, divided by the temperature, at which they
+/// move freely.
 const COOLEST: f64 = 1.5;
 const MILD: f64 = 20.0;
-/// Sweeps at each temperature: fewer of many variables, where they cost more.
-fn sweeps_at_a_temperature(nodes: usize) -> usize {
-    (1500 / nodes).clamp(30, 150)
-}
 /// Sweeps that are made before the caller is asked whether to go on.
 const SWEEPS_AT_ONCE: usize = 50;
 
@@ -146,7 +143,7 @@ fn run(mut state: State, data: &Dataset, sorted: &Sorted, watch: Watch) -> Resul
         }
     }
     for (known, limits) in state.nodes.iter_mut().zip(&limits) {
-        // A state that was read is believed as far as it goes.
+        // A state may come from a file: what it lacks is computed again.
         let scores = known.known();
         let complete =
             |candidates| candidates::sets(&candidates, limits).iter().all(|set| scores.contains_key(set));
@@ -271,6 +268,11 @@ fn temperatures(tables: &[ParentSets]) -> Vec<f64> {
     std::iter::successors(Some(COOLEST), |warmer| Some(2.0 * warmer))
         .take_while(|temperature| temperature * MILD < range)
         .collect()
+}
+
+/// Sweeps at each temperature: fewer of many variables, where they cost more.
+fn sweeps_at_a_temperature(nodes: usize) -> usize {
+    (1500 / nodes).clamp(30, 150)
 }
 
 /// Cools the chains down, if they are warm; what they pass is not counted.
