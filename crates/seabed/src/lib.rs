@@ -19,6 +19,7 @@ pub mod design;
 pub mod evaluate;
 pub mod graph;
 pub mod num;
+pub mod observer;
 pub mod posterior;
 pub mod scm;
 pub mod world;
