@@ -63,9 +63,7 @@ fn main() {
         let default = Dibs { noise, standardise: false, ..Dibs::default() };
         for (who, settings) in [(1, same), (2, default)] {
             let (cpu, fit) = cpu_time_of(|| {
-                settings
-                    .fit(&data, &Knowledge::none(nodes), Seed::new(1), &mut |_| true)
-                    .expect("enough rows")
+                settings.fit(&data, &Knowledge::none(nodes), Seed::new(1), &()).expect("enough rows")
             });
             let p = fit.ensemble.edge_probabilities();
             let found = [

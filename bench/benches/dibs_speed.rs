@@ -9,12 +9,14 @@
 //! whose steps all cost the same, over steps 10 to 20.
 
 use std::process::Command;
+use std::sync::Mutex;
 use std::time::Instant;
 
 use seabed::data::{Dataset, write_csv};
 use seabed::num::random::{Purpose, Seed};
-use seabed::posterior::Knowledge;
+use seabed::observer::Progress;
 use seabed::posterior::dibs::{Dibs, Estimator, Noise};
+use seabed::posterior::{FitError, Knowledge};
 use seabed::scm::Intervention;
 use seabed::world::{GraphKind, MechanismKind, NoiseLevels, Synthetic, World};
 use seabed_bench::{cpu_time, cpu_time_of, status_kb};
@@ -69,9 +71,7 @@ fn main() {
             let settings = Dibs { stop_early, ..Dibs::default() };
             let start = Instant::now();
             let (cpu, fit) = cpu_time_of(|| {
-                settings
-                    .fit(&data, &Knowledge::none(variables), Seed::new(1), &mut |_| true)
-                    .expect("enough rows")
+                settings.fit(&data, &Knowledge::none(variables), Seed::new(1), &()).expect("enough rows")
             });
             let last = fit.state.history.last().expect("measured at the end");
             println!(
@@ -98,18 +98,17 @@ fn peak_mb() -> u64 {
 }
 
 fn per_step(settings: &Dibs, data: &Dataset) -> f64 {
-    let mut start = cpu_time();
-    let mut taken = 0;
-    let mut watch = |_: &_| {
-        taken += 1;
-        if taken == SKIPPED {
-            start = cpu_time();
+    let start = Mutex::new(cpu_time());
+    let watch = |progress: &Progress<'_>| {
+        if progress.done == SKIPPED {
+            *start.lock().expect("one thread tells") = cpu_time();
         }
-        taken < SKIPPED + MEASURED
+        progress.done < SKIPPED + MEASURED
     };
     let knowledge = Knowledge::none(data.variables());
-    settings.fit(data, &knowledge, Seed::new(1), &mut watch).expect("enough rows");
-    (cpu_time() - start).as_secs_f64() * 1e3 / MEASURED as f64
+    let stopped = settings.fit(data, &knowledge, Seed::new(1), &watch);
+    assert!(matches!(stopped, Err(FitError::Stopped(_))), "there are more steps than are measured");
+    (cpu_time() - start.into_inner().expect("one thread tells")).as_secs_f64() * 1e3 / MEASURED as f64
 }
 
 /// Observations of a random nonlinear world.

@@ -32,7 +32,7 @@ fn main() {
     let data = draw(50, 200, 100, 0);
     let start = Instant::now();
     let (cpu, fit) = cpu_time_of(|| {
-        Bootstrap::default().fit(&data, &Knowledge::none(50), Seed::new(1), &|| ()).expect("enough rows")
+        Bootstrap::default().fit(&data, &Knowledge::none(50), Seed::new(1), &()).expect("enough rows")
     });
     println!(
         "bootstrap, p = 50, n = 200, 100 draws: {:.3} s, CPU {:.3} s, {} different graphs",

@@ -92,18 +92,16 @@ fn posterior(name: &str, data: &Dataset, seed: u64) -> (Ensemble, bool) {
     let knowledge = Knowledge::none(data.variables());
     let seed = Seed::new(seed);
     let by_chains = |family: Family| {
-        let fit = Mcmc::of(family).fit(data, &knowledge, seed, &mut |_| true).expect("enough rows");
+        let fit = Mcmc::of(family).fit(data, &knowledge, seed, &()).expect("enough rows");
         (fit.ensemble, fit.diagnostics.agree)
     };
     match name {
         "mcmc-linear" => by_chains(Family::Linear),
         "mcmc-gp" => by_chains(Family::GaussianProcess),
         "bootstrap" => {
-            (Bootstrap::default().fit(data, &knowledge, seed, &|| {}).expect("enough rows").ensemble, true)
+            (Bootstrap::default().fit(data, &knowledge, seed, &()).expect("enough rows").ensemble, true)
         }
-        _ => {
-            (Dibs::default().fit(data, &knowledge, seed, &mut |_| true).expect("enough rows").ensemble, true)
-        }
+        _ => (Dibs::default().fit(data, &knowledge, seed, &()).expect("enough rows").ensemble, true),
     }
 }
 

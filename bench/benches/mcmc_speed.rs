@@ -7,9 +7,11 @@
 //! Worlds are ER with one edge a node; linear ones have weights ±[0.5, 2] and noise 0.5, nonlinear ones are networks with
 //! noise 0.1. Half of the rows are observed, half single interventions at random targets.
 
+use std::sync::Mutex;
 use std::time::Instant;
 
 use seabed::num::random::Seed;
+use seabed::observer::Progress;
 use seabed::posterior::Knowledge;
 use seabed::posterior::mcmc::{Family, Mcmc};
 use seabed_bench::{cpu_time_of, random_data, status_kb};
@@ -48,19 +50,18 @@ fn line(family: Family, variables: usize, rows: usize) {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     let data = random_data(family == Family::Linear, variables, rows / 2, rows - rows / 2, 1).1;
     let start = Instant::now();
-    let mut scored = 0.0;
+    let scored = Mutex::new(0.0);
     let (cpu, fit) = cpu_time_of(|| {
-        let mut watch = |state: &seabed::posterior::mcmc::State| {
-            if state.sweeps() == 0 {
-                scored = start.elapsed().as_secs_f64();
+        let watch = |progress: &Progress<'_>| {
+            if progress.what.to_string().starts_with("scored") {
+                *scored.lock().expect("one thread tells") = start.elapsed().as_secs_f64();
             }
             true
         };
-        Mcmc::of(family)
-            .fit(&data, &Knowledge::none(variables), Seed::new(1), &mut watch)
-            .expect("enough rows")
+        Mcmc::of(family).fit(&data, &Knowledge::none(variables), Seed::new(1), &watch).expect("enough rows")
     });
     let found = &fit.diagnostics;
+    let scored = scored.into_inner().expect("one thread tells");
     println!(
         "{:<18} {variables:>3} {rows:>5} {:>8} {:>8.1} {:>8.1} {scored:>7.1} {:>7} {:>7.3} {:>8.3} {:>6}",
         format!("{family:?}"),

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use seabed::campaign::{Outcome, Sweep, parse_table};
+use seabed::settings::Keys;
+use seabed_study::{Outcome, Sweep};
 
 use crate::failure::Failure;
 use crate::report::of_study;
-use crate::rounds::{Live, interruptible};
+use crate::rounds::Live;
 use crate::run::print;
 
 /// Watch designed experiments find causes faster than random ones, in less than a minute.
@@ -38,17 +39,16 @@ batch = 2
 "#;
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let mut table = parse_table(DEMO, "demo")?;
-    table.insert("seed".into(), (arguments.seed as i64).into());
-    let sweep = Sweep::create(&arguments.out, &table, "demo")?;
-    interruptible();
+    let mut keys = Keys::parse(DEMO, "demo")?;
+    keys.insert("seed", arguments.seed as i64);
+    let sweep = Sweep::create(&arguments.out, &keys)?;
     let about =
         ["experiments chosen by soft-cbed, values by gp-ucb", "the same number of experiments at random"];
     for (planned, about) in sweep.runs().iter().zip(about) {
         print(&format!("{about}\n"))?;
-        let mut live = Live::new(false);
-        let outcome = sweep.run_one(planned.index, &mut |happened| live.hear(&happened));
-        live.finish();
+        let live = Live::new(false);
+        let outcome = sweep.run_one(planned.index, &live, &|event| live.show(event));
+        drop(live);
         if let Outcome::Failed(error) = outcome {
             return Err(error.into());
         }

@@ -5,23 +5,26 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use seabed::campaign::lab::{FormRow, write_form};
-use seabed::campaign::{NoiseName, NoiseSetting, PosteriorKind, PosteriorSettings};
-use seabed::data::{Dataset, Names, ReadOptions, read_table, write_atomically};
+use seabed::data::{Dataset, Names, write_atomically};
 use seabed::design::{
     Allowed, Batch, Chosen, Constraints, Designer, Estimator, Evaluated, Goal, Information, Levels, Strategy,
     Values,
 };
 use seabed::graph::Node;
 use seabed::num::random::Seed;
+use seabed::observer::Stage;
+use seabed::posterior::{PosteriorKind, PosteriorSettings, Start};
 use seabed::scm::{Ensemble, Intervention};
+use seabed_lab::{FormRow, write_form};
 use serde_json::{Value, json};
 
 use crate::clock::cpu_time;
 use crate::failure::Failure;
 use crate::fit::read_knowledge;
-use crate::progress::Progress;
+use crate::progress::{Bar, stop_on_interrupt};
+use crate::read::read_data;
 use crate::settings::{node_named, parse_intervention};
+use crate::wording::{POSTERIOR_HELP, posterior_parser};
 
 /// Choose the next batch of experiments: which variables to set, and to which values.
 ///
@@ -98,12 +101,11 @@ pub struct Arguments {
     /// Instead of choosing, evaluate this design; repeat it.
     #[arg(long = "score", value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     scored: Vec<String>,
-    /// How data are fitted: mcmc-gp, mcmc-linear, bootstrap, dibs-nonlinear, dibs-linear or dibs-bge.
-    #[arg(long, value_name = "NAME", default_value = "mcmc-gp", value_parser = posterior)]
+    #[arg(long, default_value = "mcmc-gp", value_name = "NAME", value_parser = posterior_parser(), help = POSTERIOR_HELP)]
     posterior: PosteriorKind,
-    /// Draws of the posterior, when data are fitted (mcmc and bootstrap).
-    #[arg(long, default_value_t = 100, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    draws: u32,
+    /// Draws of the posterior, when data are fitted: as many as `seabed fit` takes without it (mcmc and bootstrap).
+    #[arg(long, value_name = "COUNT")]
+    draws: Option<usize>,
     /// Forbidden and required edges (.toml), when data are fitted.
     #[arg(long, value_name = "FILE")]
     knowledge: Option<PathBuf>,
@@ -155,11 +157,6 @@ fn strategy(name: &str) -> Result<Strategy, String> {
     known.map(|(_, strategy)| *strategy).ok_or_else(|| format!("the strategies are {}", names.join(", ")))
 }
 
-fn posterior(name: &str) -> Result<PosteriorKind, String> {
-    PosteriorKind::named(name)
-        .ok_or_else(|| format!("the posteriors are {}", PosteriorKind::NAMES.join(", ")))
-}
-
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (clock, cpu) = (Instant::now(), cpu_time());
     let (ensemble, data) = belief(arguments)?;
@@ -203,30 +200,18 @@ fn belief(arguments: &Arguments) -> Result<(Ensemble, Option<Dataset>), Failure>
     if !matches!(extension.as_deref(), Some("csv" | "parquet")) {
         return Ok((Ensemble::read(path)?, None));
     }
-    let loaded = read_table(path, &ReadOptions { ignore: arguments.ignore.clone() })?;
-    for warning in &loaded.warnings {
-        eprintln!("warning: {warning}");
-    }
-    let data = loaded.dataset;
+    let data = read_data(path, &arguments.ignore)?;
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
-    let settings = PosteriorSettings {
-        kind: arguments.posterior,
-        draws: arguments.draws as usize,
-        noise: NoiseSetting::Named(NoiseName::Learned),
-        standardise: true,
-        ..PosteriorSettings::default()
-    };
-    let progress = Progress::new(1, "");
-    let mut watch = |done, all| {
-        progress.stands_of(done, all, "of the fit".into());
-        true
-    };
-    let belief = settings.fit(&data, &knowledge, None, None, Seed::new(arguments.seed), &mut watch)?;
-    progress.finish();
-    if let Some(warning) = &belief.warning {
+    let mut settings = PosteriorSettings::for_own_data(arguments.posterior);
+    settings.draws = arguments.draws.unwrap_or(settings.draws);
+    let posterior = settings.check(None)?;
+    let start = Start::fresh(Seed::new(arguments.seed));
+    let fit =
+        posterior.fit(&data, &knowledge, start, &Stage { observer: &Bar::new(), name: "fit".into() })?;
+    if let Some(warning) = &fit.warning {
         eprintln!("warning: {warning}");
     }
-    Ok((belief.ensemble, Some(data)))
+    Ok((fit.ensemble, Some(data)))
 }
 
 fn designer(arguments: &Arguments, names: &Names) -> Result<Designer, Failure> {

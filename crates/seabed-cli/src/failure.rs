@@ -4,16 +4,16 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use seabed::campaign::CampaignError;
-use seabed::campaign::lab::LabError;
+use seabed::ErrorKind;
 use seabed::data::DataError;
 use seabed::design::DesignError;
-use seabed::posterior::bootstrap::BootstrapError;
-use seabed::posterior::dibs::DibsError;
-use seabed::posterior::mcmc::McmcError;
+use seabed::posterior::FitError;
 use seabed::scm::{InterventionError, ScmFileError};
+use seabed::settings::SettingsError;
 use seabed::world::grn::{NetworkError, NetworkFileError};
 use seabed::world::{SyntheticError, WorldError};
+use seabed_lab::LabError;
+use seabed_study::StudyError;
 
 /// Why a command stopped.
 pub enum Failure {
@@ -21,6 +21,8 @@ pub enum Failure {
     Input(anyhow::Error),
     /// The machine: exit code 1.
     Work(anyhow::Error),
+    /// Ctrl-C: exit code 130.
+    Stopped(anyhow::Error),
     /// Whoever read our output went away; there is nobody to tell.
     OutputClosed,
 }
@@ -46,32 +48,31 @@ impl Failure {
                 eprintln!("error: {error}");
                 ExitCode::FAILURE
             }
+            Self::Stopped(error) => {
+                eprintln!("{error}");
+                ExitCode::from(130)
+            }
             Self::OutputClosed => ExitCode::SUCCESS,
         }
     }
 }
 
-impl From<DataError> for Failure {
-    fn from(error: DataError) -> Self {
-        match error {
-            DataError::Unwritable { .. } => Self::Work(error.into()),
-            _ => Self::Input(error.into()),
+/// Errors that say whose fault they are.
+macro_rules! with_kind {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                match error.kind() {
+                    ErrorKind::Input => Self::Input(error.into()),
+                    ErrorKind::Environment => Self::Work(error.into()),
+                    ErrorKind::Stopped => Self::Stopped(error.into()),
+                }
+            }
         }
-    }
+    )*};
 }
 
-impl From<CampaignError> for Failure {
-    fn from(error: CampaignError) -> Self {
-        if error.is_of_the_machine() { Self::Work(error.into()) } else { Self::Input(error.into()) }
-    }
-}
-
-impl From<LabError> for Failure {
-    fn from(error: LabError) -> Self {
-        if error.is_of_the_machine() { Self::Work(error.into()) } else { Self::Input(error.into()) }
-    }
-}
-
+/// Errors that only the user's input can cause.
 macro_rules! bad_input {
     ($($error:ty),*) => {$(
         impl From<$error> for Failure {
@@ -82,11 +83,9 @@ macro_rules! bad_input {
     )*};
 }
 
+with_kind!(DataError, FitError, DesignError, StudyError, LabError);
 bad_input!(
-    BootstrapError,
-    DibsError,
-    McmcError,
-    DesignError,
+    SettingsError,
     ScmFileError,
     SyntheticError,
     InterventionError,

@@ -1,29 +1,24 @@
 //! `seabed fit`: a posterior from data.
 
-mod dibs;
-mod mcmc;
-mod shared;
+mod options;
+mod print;
 
-use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::{Args, ValueEnum};
-use seabed::data::{Dataset, ReadOptions, read_graph, read_table, write_atomically};
-use seabed::graph::Dag;
+use clap::Args;
+use seabed::data::{Dataset, write_atomically};
 use seabed::num::random::Seed;
-use seabed::posterior::Knowledge;
-use seabed::posterior::bootstrap::{Bootstrap, Degenerate, GiesOptions, GiesResult, degenerate};
-use seabed::scm::{Ensemble, Scm};
-use serde_json::{Value, json};
-
-use shared::Shared;
+use seabed::posterior::{Fit, FitError, Knowledge, Posterior, PosteriorKind, Start, State};
+use seabed::scm::Ensemble;
 
 use crate::clock::cpu_time;
 use crate::failure::Failure;
-use crate::progress::Progress;
+use crate::progress::{Bar, stop_on_interrupt};
+use crate::read::read_data;
+use crate::wording::{POSTERIOR_HELP, posterior_parser};
 
 /// Learn a posterior over causal models from data.
 ///
@@ -37,24 +32,8 @@ tiers = [[\"A\"], [\"B\", \"C\"]]      # no edge from a later tier to an earlier
 pub struct Arguments {
     /// The data: .csv or .parquet.
     data: PathBuf,
-    /// How to learn.
-    #[arg(long, value_enum, default_value_t = PosteriorName::McmcGp)]
-    posterior: PosteriorName,
-    /// Number of draws from the posterior: 200 (mcmc) or 100 (bootstrap) without it; DiBS has --particles.
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    draws: Option<u32>,
-    /// One search of the data as they are, without resampling (bootstrap).
-    #[arg(long)]
-    single: bool,
-    /// Price of a parameter in the score; half the logarithm of the number of rows (BIC) without it (bootstrap).
-    #[arg(long, value_name = "LAMBDA", allow_negative_numbers = true)]
-    penalty: Option<f64>,
-    /// No variable gets more edges than this (bootstrap).
-    #[arg(long, value_name = "COUNT")]
-    max_degree: Option<usize>,
-    /// A graph to start the search from (.csv; bootstrap).
-    #[arg(long, value_name = "FILE")]
-    start: Option<PathBuf>,
+    #[arg(long, default_value = "mcmc-gp", value_name = "NAME", value_parser = posterior_parser(), help = POSTERIOR_HELP)]
+    posterior: PosteriorKind,
     /// Forbidden and required edges and tiers (.toml).
     #[arg(long, value_name = "FILE")]
     knowledge: Option<PathBuf>,
@@ -71,164 +50,86 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    mcmc: mcmc::Options,
-    #[command(flatten)]
-    shared: Shared,
-    #[command(flatten)]
-    dibs: dibs::Options,
+    options: options::Options,
 }
-
-#[derive(Clone, Copy, ValueEnum)]
-enum PosteriorName {
-    /// Markov chains over graphs of smooth functions with noise of unknown size (Gaussian processes).
-    McmcGp,
-    /// Markov chains over graphs of linear models: seconds where mcmc-gp takes minutes.
-    McmcLinear,
-    /// DAG bootstrap over linear models: searches resampled data (GIES). For hundreds of variables.
-    Bootstrap,
-    /// DiBS over networks: particles climb the posterior of graphs and mechanisms.
-    DibsNonlinear,
-    /// DiBS over linear models.
-    DibsLinear,
-    /// DiBS over graphs of linear models; parameters are drawn from their posterior given the graph.
-    DibsBge,
-}
-
-/// What was learned, whichever way.
-struct Learned {
-    ensemble: Ensemble,
-    draws: usize,
-    /// Draws from which edges had to be removed because of a cycle.
-    repaired: usize,
-    diagnostics: Value,
-    /// Of a single search.
-    single: Option<GiesResult>,
-    /// What people should know about how far to trust it.
-    notes: Vec<String>,
-}
-
-const BOOTSTRAP_DRAWS: u32 = 100;
-
-/// Edges that are less probable are not listed for people.
-const LEAST_SHOWN: f64 = 0.05;
-const MOST_SHOWN: usize = 40;
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (clock, cpu) = (Instant::now(), cpu_time());
     let form = arguments.out.as_deref().map(ensemble_form).transpose()?;
-    let loaded = read_table(&arguments.data, &ReadOptions { ignore: arguments.ignore.clone() })?;
-    for warning in &loaded.warnings {
-        eprintln!("warning: {warning}");
-    }
-    let data = loaded.dataset;
+    let data = read_data(&arguments.data, &arguments.ignore)?;
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
-    let bootstrap = Bootstrap {
-        draws: arguments.draws.unwrap_or(BOOTSTRAP_DRAWS) as usize,
-        penalty: arguments.penalty,
-        search: GiesOptions {
-            start: arguments.start.as_deref().map(|path| read_start(path, &data)).transpose()?,
-            max_degree: arguments.max_degree,
-        },
-    };
-    check_options(arguments)?;
-    let learned = match arguments.posterior {
-        PosteriorName::Bootstrap => {
-            note_degenerate(&data);
-            if arguments.single {
-                single(&bootstrap, &data, &knowledge)?
-            } else {
-                resampled(&bootstrap, &data, &knowledge, arguments.seed)?
-            }
+    let posterior = arguments.options.posterior(arguments.posterior, &data)?;
+    for remark in posterior.remarks(&data) {
+        eprintln!("note: {remark}");
+    }
+    let (ensemble, learned) = match &posterior {
+        Posterior::Bootstrap(bootstrap) if arguments.options.single => {
+            let (found, scm) = bootstrap.single(&data, &knowledge)?;
+            let ensemble = Ensemble::uniform(vec![scm]).expect("one model is an ensemble");
+            (ensemble.clone(), print::Learned::Single(ensemble, Box::new(found)))
         }
-        PosteriorName::McmcLinear | PosteriorName::McmcGp => mcmc::learn(arguments, &data, &knowledge)?,
-        name => dibs::learn(name, arguments, &data, &knowledge)?,
+        _ => {
+            let fit = fitted(arguments, &posterior, &data, &knowledge)?;
+            (fit.ensemble.clone(), print::Learned::Fit(Box::new(fit)))
+        }
     };
     if let (Some(path), Some(form)) = (&arguments.out, form) {
-        write_atomically(path, |out| out.write_all(&form.bytes(&learned.ensemble)))
+        write_atomically(path, |out| out.write_all(&form.bytes(&ensemble)))
             .map_err(|error| Failure::writing(Some(path), error))?;
     }
     let seconds = clock.elapsed().as_secs_f64();
     let cpu_seconds = (cpu_time() - cpu).as_secs_f64();
     let written = if arguments.json {
-        writeln!(io::stdout().lock(), "{}", as_json(&learned, seconds, cpu_seconds))
+        writeln!(io::stdout().lock(), "{}", learned.as_json(&data, seconds, cpu_seconds))
     } else {
-        print_for_people(&learned, &data, seconds)
+        learned.print(&data, seconds)
     };
     written.map_err(|error| Failure::writing(None, error))
 }
 
-/// What a posterior does not understand is not ignored.
-fn check_options(arguments: &Arguments) -> Result<(), Failure> {
-    let (shared, mcmc) = (&arguments.shared, &arguments.mcmc);
-    let (bootstrap, chains, dibs) = match arguments.posterior {
-        PosteriorName::Bootstrap => (true, false, false),
-        PosteriorName::McmcGp | PosteriorName::McmcLinear => (false, true, false),
-        _ => (false, false, true),
-    };
-    let given = [
-        (arguments.single, "--single", bootstrap),
-        (arguments.penalty.is_some(), "--penalty", bootstrap),
-        (arguments.max_degree.is_some(), "--max-degree", bootstrap),
-        (arguments.start.is_some(), "--start", bootstrap),
-        (mcmc.sweeps.is_some(), "--sweeps", chains),
-        (mcmc.max_parents.is_some(), "--max-parents", chains),
-        (mcmc.edge_probabilities.is_some(), "--edge-probabilities", chains),
-        (shared.state.is_some(), "--state", chains || dibs),
-        (shared.resume.is_some(), "--resume", chains || dibs),
-        (shared.warm_start.is_some(), "--warm-start", chains || dibs),
-    ];
-    match given.iter().find(|(given, _, understood)| *given && !understood) {
-        Some((_, option, _)) => {
-            Err(Failure::Input(anyhow::anyhow!("{option} does not go with this --posterior; see --help")))
-        }
-        None => Ok(()),
-    }
-}
-
-/// Says which edges the search leaves out because the data leave it no choice.
-fn note_degenerate(data: &Dataset) {
-    let name = |node: usize| &data.names()[node];
-    for (reason, with) in degenerate(data) {
-        match (reason, with) {
-            (Degenerate::Determined(node), Some(other)) => eprintln!(
-                "note: {:?} determines {:?} without noise: an edge in this direction is not considered",
-                name(other),
-                name(node)
-            ),
-            (Degenerate::Constant(node), _) => eprintln!(
-                "note: {:?} does not vary measurably where it was not set: it gets no edge",
-                name(node)
-            ),
-            _ => {}
-        }
-    }
-}
-
-fn single(bootstrap: &Bootstrap, data: &Dataset, knowledge: &Knowledge) -> Result<Learned, Failure> {
-    let (found, scm) = bootstrap.single(data, knowledge)?;
-    let name = |node: usize| &data.names()[node];
-    let step = |step: &seabed::posterior::bootstrap::Step| json!({"kind": step.kind, "from": name(step.from), "to": name(step.to), "gain": step.gain});
-    let diagnostics = json!({"steps": found.steps.iter().map(step).collect::<Vec<_>>()});
-    let ensemble = Ensemble::uniform(vec![scm]).expect("one model is an ensemble");
-    Ok(Learned { ensemble, draws: 1, repaired: 0, diagnostics, single: Some(found), notes: Vec::new() })
-}
-
-fn resampled(
-    bootstrap: &Bootstrap,
+/// The fit, until it ends or the user interrupts it.
+fn fitted(
+    arguments: &Arguments,
+    posterior: &Posterior,
     data: &Dataset,
     knowledge: &Knowledge,
-    seed: u64,
-) -> Result<Learned, Failure> {
-    let progress = Progress::new(bootstrap.draws as u64, "draws");
-    let fit = bootstrap.fit(data, knowledge, Seed::new(seed), &|| progress.advance())?;
-    progress.finish();
-    let diagnostics = json!({
-        "scores": fit.scores,
-        "steps": fit.steps,
-        "distinct_graphs": fit.ensemble.draws().len(),
-    });
-    let draws = bootstrap.draws;
-    Ok(Learned { ensemble: fit.ensemble, draws, repaired: 0, diagnostics, single: None, notes: Vec::new() })
+) -> Result<Fit, Failure> {
+    let options = &arguments.options;
+    let seed = Seed::new(arguments.seed);
+    let start = match (&options.resume, &options.warm_start) {
+        (Some(path), _) => {
+            let mut state = read_state(path)?;
+            options.sweeps.iter().for_each(|&sweeps| state.allow_sweeps(sweeps as usize));
+            Start::Resumed(Box::new(state))
+        }
+        (None, Some(path)) => Start::Warm(Box::new(read_state(path)?), seed),
+        (None, None) => Start::fresh(seed),
+    };
+    stop_on_interrupt();
+    let bar = Bar::new();
+    let ended = posterior.fit(data, knowledge, start, &bar);
+    drop(bar);
+    let fit = match ended {
+        Err(FitError::Stopped(state)) => {
+            let beside = || arguments.out.as_ref().unwrap_or(&arguments.data).with_extension("state.json");
+            let path = options.state.clone().unwrap_or_else(beside);
+            save_state(&path, &state)?;
+            return Err(Failure::Stopped(anyhow::anyhow!(
+                "interrupted; {}; {} holds what there is: the same command with --resume {} goes on",
+                state.describe(),
+                path.display(),
+                path.display()
+            )));
+        }
+        ended => ended?,
+    };
+    if let Some(warning) = &fit.warning {
+        eprintln!("warning: {warning}. More --sweeps may help; more --chains show more of the differences");
+    }
+    if let (Some(path), Some(state)) = (&options.state, &fit.state) {
+        save_state(path, state)?;
+    }
+    Ok(fit)
 }
 
 /// The file forms of an ensemble.
@@ -265,107 +166,18 @@ pub fn read_knowledge(path: Option<&Path>, data: &Dataset) -> Result<Knowledge, 
     Knowledge::from_toml(&text, data.names()).map_err(|error| in_file(error.to_string()))
 }
 
-fn read_start(path: &Path, data: &Dataset) -> Result<Dag, Failure> {
-    let dag = read_graph(path)?.aligned(data.names()).and_then(|graph| graph.to_dag());
-    dag.map_err(|error| Failure::Input(anyhow::anyhow!("{}: {error}", path.display())))
+fn read_state(path: &Path) -> Result<State, Failure> {
+    let problem = |reason: String| {
+        Failure::Input(anyhow::anyhow!(
+            "{}: {reason}; a state is the file that --state writes",
+            path.display()
+        ))
+    };
+    let text = fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
+    State::from_json(&text).map_err(|error| problem(error.to_string()))
 }
 
-fn as_json(learned: &Learned, seconds: f64, cpu_seconds: f64) -> Value {
-    let probabilities = learned.ensemble.edge_probabilities();
-    let mut value = json!({
-        "names": &learned.ensemble.names()[..],
-        "edge_probabilities": probabilities,
-        "expected_edges": probabilities.iter().flatten().sum::<f64>(),
-        "draws": learned.draws,
-        "repaired_cyclic": learned.repaired,
-        "diagnostics": learned.diagnostics,
-        "seconds": seconds,
-        "cpu_seconds": cpu_seconds,
-    });
-    if let Some(found) = &learned.single {
-        let numbers = |rows: Vec<Vec<bool>>| -> Vec<Vec<u8>> {
-            rows.into_iter().map(|row| row.into_iter().map(u8::from).collect()).collect()
-        };
-        value["essential_graph"] = json!(numbers(class_of(found)));
-        value["representative"] = json!(numbers(found.dag.to_rows_to_columns()));
-        value["score"] = json!(found.score);
-    }
-    value
-}
-
-/// The estimated class, refined by what is known beforehand.
-fn class_of(found: &GiesResult) -> Vec<Vec<bool>> {
-    found
-        .refined
-        .as_ref()
-        .map_or_else(|| found.class.to_rows_to_columns(), |refined| refined.to_rows_to_columns())
-}
-
-fn print_for_people(learned: &Learned, data: &Dataset, seconds: f64) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    let names = learned.ensemble.names();
-    let set = (0..data.rows()).filter(|&row| !data.targets(row).is_empty()).count();
-    writeln!(
-        out,
-        "{} variables, {} rows ({} observed, {set} with interventions), {seconds:.1} s",
-        names.len(),
-        data.rows(),
-        data.rows() - set
-    )?;
-    if let Some(found) = &learned.single {
-        return print_single(&mut out, found, names);
-    }
-    let probabilities = learned.ensemble.edge_probabilities();
-    let mut edges: Vec<(f64, usize, usize)> = (0..names.len())
-        .flat_map(|i| (0..names.len()).map(move |j| (i, j)))
-        .map(|(i, j)| (probabilities[i][j], i, j))
-        .filter(|edge| edge.0 >= LEAST_SHOWN)
-        .collect();
-    edges.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let expected: f64 = probabilities.iter().flatten().sum();
-    if learned.repaired > 0 {
-        writeln!(
-            out,
-            "({} draws had cycles; their least probable edges on cycles are left out)",
-            learned.repaired
-        )?;
-    }
-    for note in &learned.notes {
-        writeln!(out, "{note}")?;
-    }
-    writeln!(
-        out,
-        "{} draws, {} different graphs, {expected:.1} edges expected; the most probable:",
-        learned.draws,
-        learned.ensemble.draws().iter().map(Scm::dag).collect::<HashSet<_>>().len()
-    )?;
-    let width = edges.iter().map(|edge| names[edge.1].chars().count()).max().unwrap_or(0);
-    for (p, i, j) in edges.iter().take(MOST_SHOWN) {
-        writeln!(out, "  {p:.2}  {:>width$} -> {}", names[*i], names[*j])?;
-    }
-    if edges.len() > MOST_SHOWN {
-        writeln!(out, "  and {} more above {LEAST_SHOWN}; --json has all", edges.len() - MOST_SHOWN)?;
-    }
-    Ok(())
-}
-
-fn print_single(out: &mut impl Write, found: &GiesResult, names: &[String]) -> io::Result<()> {
-    writeln!(
-        out,
-        "score {:.4} after {} steps; the class (--- = direction unknown):",
-        found.score,
-        found.steps.len()
-    )?;
-    let class = class_of(found);
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    for (i, row) in class.iter().enumerate() {
-        for (j, _) in row.iter().enumerate().filter(|(_, edge)| **edge) {
-            if !class[j][i] {
-                writeln!(out, "  {:>width$} --> {}", names[i], names[j])?;
-            } else if i < j {
-                writeln!(out, "  {:>width$} --- {}", names[i], names[j])?;
-            }
-        }
-    }
-    Ok(())
+fn save_state(path: &Path, state: &State) -> Result<(), Failure> {
+    write_atomically(path, |out| out.write_all(state.to_json().as_bytes()))
+        .map_err(|error| Failure::writing(Some(path), error))
 }

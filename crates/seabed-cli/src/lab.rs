@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use seabed::campaign::lab::Lab;
+use seabed_lab::Lab;
 
 use crate::failure::Failure;
 

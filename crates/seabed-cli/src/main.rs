@@ -11,12 +11,14 @@ mod failure;
 mod fit;
 mod lab;
 mod progress;
+mod read;
 mod report;
 mod rounds;
 mod run;
 mod settings;
 mod simulate;
 mod sweep;
+mod wording;
 
 use std::process::ExitCode;
 

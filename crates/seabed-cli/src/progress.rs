@@ -1,36 +1,47 @@
-//! Progress of long work: a bar on standard error, if that is a terminal.
+//! Progress of long work: a bar on standard error, if that is a terminal, and Ctrl-C, which asks the work to stop.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use seabed::observer::{Observer, Progress};
 
-/// How much of a known number of pieces is done.
-pub struct Progress {
+/// Set by Ctrl-C.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// From now on Ctrl-C asks observed work to stop; a second one ends the program at once.
+pub fn stop_on_interrupt() {
+    // Without a handler Ctrl-C ends the program, which is what it would do anyway.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+}
+
+/// A bar that shows what it observes.
+pub struct Bar {
     bar: ProgressBar,
 }
 
-impl Progress {
-    /// Nothing of `pieces` is done; `what` they are, in the plural.
-    pub fn new(pieces: u64, what: &str) -> Self {
+impl Bar {
+    /// Nothing is done yet.
+    pub fn new() -> Self {
         let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {eta} left")
             .expect("the template is well formed");
-        Self { bar: ProgressBar::new(pieces).with_style(style).with_message(what.to_string()) }
+        Self { bar: ProgressBar::new(0).with_style(style) }
+    }
+
+    /// Nothing of so many pieces is done; `what` they are, in the plural.
+    pub fn of(pieces: u64, what: &str) -> Self {
+        let bar = Self::new();
+        bar.bar.set_length(pieces);
+        bar.bar.set_message(what.to_string());
+        bar
     }
 
     /// One more piece is done; from any thread.
     pub fn advance(&self) {
         self.bar.inc(1);
-    }
-
-    /// So many pieces are done; `what` says more about it.
-    pub fn stands(&self, done: u64, what: String) {
-        self.bar.set_position(done);
-        self.bar.set_message(what);
-    }
-
-    /// So many of so many pieces are done; `what` says more about it.
-    pub fn stands_of(&self, done: u64, all: u64, what: String) {
-        self.bar.set_length(all);
-        self.bar.set_position(done);
-        self.bar.set_message(what);
     }
 
     /// A line that stays, above the bar; without a terminal a line on standard error.
@@ -42,8 +53,34 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
-    pub fn finish(self) {
+    /// Takes the bar away for a moment, while something else is printed.
+    pub fn aside(&self, print: impl FnOnce()) {
+        self.bar.suspend(print);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+impl Observer for Bar {
+    fn progress(&self, progress: &Progress<'_>) -> bool {
+        if !self.bar.is_hidden() {
+            self.bar.set_length(progress.all);
+            self.bar.set_position(progress.done);
+            self.bar.set_message(progress.what.to_string());
+        }
+        !INTERRUPTED.load(Ordering::Relaxed)
+    }
+}
+
+/// Shows nothing, and hears Ctrl-C: for work of which somebody else shows the progress.
+pub struct Unseen;
+
+impl Observer for Unseen {
+    fn progress(&self, _: &Progress<'_>) -> bool {
+        !INTERRUPTED.load(Ordering::Relaxed)
     }
 }

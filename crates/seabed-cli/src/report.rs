@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use seabed::campaign::{Evaluation, RunFolder, Sweep};
 use seabed::data::{read_graph, write_atomically};
+use seabed::design::EvaluationRecord;
 use seabed_report::{InformationCurve, Intervention, Line, Run, RunView, Section, Setting, Study, page};
+use seabed_study::{RunFolder, Sweep};
 
 use crate::failure::Failure;
 use crate::run::print;
@@ -186,7 +187,7 @@ fn run_view(folder: &RunFolder, title: &str) -> Result<RunView, Failure> {
 }
 
 /// Information against value for each target that was tried alone.
-pub fn curves(evaluated: &[Evaluation]) -> Vec<InformationCurve> {
+pub fn curves(evaluated: &[EvaluationRecord]) -> Vec<InformationCurve> {
     let mut of_target: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
     for evaluation in evaluated {
         if let [(target, value)] = &evaluation.targets[..] {

@@ -1,10 +1,13 @@
 //! Rounds of a closed loop as people see them: a table that grows, and what is going on below it.
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use seabed::campaign::{Happened, MetricRow};
+use seabed::evaluate::MetricRow;
+use seabed::observer::{Observer, Progress};
+use seabed_study::RunEvent;
 
-use crate::progress::Progress;
+use crate::progress::{Bar, stop_on_interrupt};
 
 /// The heading of the table.
 const HEADING: &str = "round  samples  E-SHD  E-SID  AUROC  AUPRC  information  seconds";
@@ -28,70 +31,49 @@ fn line(row: &MetricRow) -> String {
 
 /// Shows a run while it goes on: rounds on standard output, the work of a round as a bar on standard error.
 pub struct Live {
-    bar: Option<(usize, Progress)>,
+    bar: Bar,
     json: bool,
     /// Is the heading of the table still to come?
-    bare: bool,
+    bare: AtomicBool,
     /// Standard output was closed: the run ends.
-    closed: bool,
+    closed: AtomicBool,
 }
 
 impl Live {
-    /// Nothing is shown yet.
+    /// Nothing is shown yet. Ctrl-C stops the run from now on.
     pub fn new(json: bool) -> Self {
-        Self { bar: None, json, bare: !json, closed: false }
+        stop_on_interrupt();
+        Self { bar: Bar::new(), json, bare: AtomicBool::new(!json), closed: AtomicBool::new(false) }
     }
 
-    /// Takes note of what happened; false if nobody listens any more.
-    pub fn hear(&mut self, happened: &Happened<'_>) -> bool {
-        match *happened {
-            Happened::Note(ref note) => eprintln!("note: {note}"),
-            Happened::Fitting { round, done, all } => {
-                if self.bar.as_ref().is_none_or(|(of, _)| *of != round) {
-                    self.finish();
-                    self.bar = Some((round, Progress::new(all, "")));
-                }
-                if let Some((_, bar)) = &self.bar {
-                    bar.stands(done, format!("of the fit of round {round}"));
-                }
-            }
-            Happened::Designing { round } => {
-                if let Some((_, bar)) = &self.bar {
-                    bar.stands(0, format!("designing the batch of round {round}"));
-                }
-            }
-            Happened::Round(row) => {
-                self.finish();
-                if std::mem::take(&mut self.bare) {
-                    self.closed |= self.say(HEADING).is_err();
+    /// Shows what the run tells.
+    pub fn show(&self, event: RunEvent<'_>) {
+        match event {
+            RunEvent::Note(note) => self.bar.say(&format!("note: {note}")),
+            RunEvent::Round(row) => {
+                if self.bare.swap(false, Ordering::Relaxed) {
+                    self.say(HEADING);
                 }
                 let text =
                     if self.json { serde_json::to_string(row).expect("plain numbers") } else { line(row) };
-                self.closed |= self.say(&text).is_err();
+                self.say(&text);
             }
         }
-        !self.closed
     }
 
-    fn say(&self, text: &str) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        writeln!(out, "{text}")?;
-        out.flush()
-    }
-
-    /// Takes the bar away.
-    pub fn finish(&mut self) {
-        if let Some((_, bar)) = self.bar.take() {
-            bar.finish();
-        }
+    fn say(&self, text: &str) {
+        let print = || {
+            let mut out = io::stdout().lock();
+            if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
+                self.closed.store(true, Ordering::Relaxed);
+            }
+        };
+        self.bar.aside(print);
     }
 }
 
-/// Ctrl-C ends the program at once: whatever is complete is on disk, and the same command goes on.
-pub fn interruptible() {
-    // Without a handler Ctrl-C ends the program too, only without a word.
-    let _ = ctrlc::set_handler(|| {
-        eprintln!("\ninterrupted; nothing is lost: the same command goes on");
-        std::process::exit(130);
-    });
+impl Observer for Live {
+    fn progress(&self, progress: &Progress<'_>) -> bool {
+        self.bar.progress(progress) && !self.closed.load(Ordering::Relaxed)
+    }
 }

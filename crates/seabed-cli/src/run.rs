@@ -4,11 +4,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use seabed::campaign::{self, Config, DEFAULT, RunFolder};
-use toml::Table;
+use seabed::settings::Keys;
+use seabed_study::{Config, DEFAULT, RunFolder};
 
 use crate::failure::Failure;
-use crate::rounds::{Live, interruptible};
+use crate::rounds::Live;
 
 /// Run one closed loop against a simulated world: fit, choose a batch, measure, again.
 ///
@@ -42,18 +42,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.print_config && arguments.config.is_none() && arguments.settings.is_empty() {
         return print(DEFAULT);
     }
-    let source =
-        arguments.config.as_deref().map_or("the command line".into(), |path| path.display().to_string());
-    let config = Config::from_table(table(arguments.config.as_deref(), &arguments.settings)?, &source)?;
+    let config = Config::from_keys(&keys(arguments.config.as_deref(), &arguments.settings)?)?;
     if arguments.print_config {
         return print(&config.to_toml());
     }
     let folder = folder(arguments.out.as_deref(), arguments.config.as_deref())?;
-    interruptible();
-    let mut live = Live::new(arguments.json);
-    let rows = campaign::run(&config, &RunFolder::new(&folder), &mut |happened| live.hear(&happened));
-    live.finish();
-    rows?;
+    let live = Live::new(arguments.json);
+    seabed_study::run(&config, &RunFolder::new(&folder), &live, &|event| live.show(event))?;
+    drop(live);
     if !arguments.json {
         print(&format!("all of it is in {}\n", folder.display()))?;
     }
@@ -61,12 +57,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The keys of a file, if there is one, with those of `--set` over them.
-pub fn table(path: Option<&Path>, settings: &[String]) -> Result<Table, Failure> {
-    let mut table = path.map_or(Ok(Table::new()), campaign::read_table)?;
+pub fn keys(path: Option<&Path>, settings: &[String]) -> Result<Keys, Failure> {
+    let mut keys = path.map_or(Ok(Keys::none("the command line")), Keys::read)?;
     for setting in settings {
-        campaign::set(&mut table, setting)?;
+        keys.set(setting)?;
     }
-    Ok(table)
+    Ok(keys)
 }
 
 /// The folder that is given, or the one that is named as the configuration.

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
 use clap::{Args, Subcommand};
-use seabed::campaign::{self, CampaignError, Happened, Outcome, PRESETS, Planned, RunState, Sweep};
+use seabed::settings::Keys;
+use seabed_study::{Outcome, PRESETS, Planned, RunEvent, RunState, StudyError, Sweep, preset};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::rounds::{Live, interruptible};
-use crate::run::{folder, print, table};
+use crate::progress::{Bar, Unseen, stop_on_interrupt};
+use crate::rounds::Live;
+use crate::run::{folder, keys, print};
 
 /// Run a study: a grid of closed loops over seeds, worlds, posteriors and strategies.
 ///
@@ -78,7 +79,7 @@ enum Command {
 }
 
 fn known_preset(name: &str) -> Result<String, String> {
-    if campaign::preset(name, None).is_some() {
+    if preset(name, None).is_some() {
         return Ok(name.to_string());
     }
     let names: Vec<String> = PRESETS.iter().map(|(name, what)| format!("  {name}: {what}")).collect();
@@ -94,32 +95,27 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn study(arguments: &Arguments) -> Result<(), Failure> {
-    let (mut settings, source, place) = match (&arguments.preset, &arguments.config) {
+    let (mut settings, place) = match (&arguments.preset, &arguments.config) {
         (Some(name), _) => {
-            let text =
-                campaign::preset(name, arguments.networks.as_deref()).expect("checked with the arguments");
-            let mut table = campaign::parse_table(&text, name)?;
-            for setting in &arguments.settings {
-                campaign::set(&mut table, setting)?;
-            }
-            (table, name.clone(), arguments.out.clone().unwrap_or_else(|| name.into()))
+            let text = preset(name, arguments.networks.as_deref()).expect("checked with the arguments");
+            let mut settings = Keys::parse(&text, name)?;
+            arguments.settings.iter().try_for_each(|setting| settings.set(setting))?;
+            (settings, arguments.out.clone().unwrap_or_else(|| name.into()))
         }
         (None, config) => {
             let path = config.as_deref();
-            let settings = table(path, &arguments.settings)?;
-            let source = path.map_or(String::new(), |path| path.display().to_string());
-            (settings, source, folder(arguments.out.as_deref(), path)?)
+            (keys(path, &arguments.settings)?, folder(arguments.out.as_deref(), path)?)
         }
     };
     if let Some(seeds) = arguments.seeds {
         settings.remove("seed");
-        settings.insert("seeds".into(), i64::from(seeds).into());
+        settings.insert("seeds", i64::from(seeds));
     }
-    let sweep = Sweep::create(&place, &settings, &source)?;
+    let sweep = Sweep::create(&place, &settings)?;
     if arguments.plan {
         return print(&format!("{} runs planned in {}\n", sweep.runs().len(), place.display()));
     }
-    interruptible();
+    stop_on_interrupt();
     carry_out(&sweep, arguments.jobs)?;
     print(&format!(
         "results.csv and results.parquet are in {}; `seabed report {}` shows them\n",
@@ -131,25 +127,25 @@ fn study(arguments: &Arguments) -> Result<(), Failure> {
 fn carry_out(sweep: &Sweep, jobs: Option<u16>) -> Result<(), Failure> {
     let jobs = jobs.map_or_else(|| available_parallelism().map_or(1, usize::from), usize::from);
     let runs = sweep.runs();
-    let progress = Progress::new(runs.iter().map(|run| run.config.rounds as u64 + 1).sum(), "rounds");
-    let watch = |index: usize, happened: Happened<'_>| {
-        match happened {
-            Happened::Round(_) => progress.advance(),
-            Happened::Note(note) => progress.say(&format!("{}: {note}", name(&runs[index]))),
-            _ => {}
-        }
-        true
+    let progress = Bar::of(runs.iter().map(|run| run.config.rounds as u64 + 1).sum(), "rounds");
+    let events = |index: usize, event: RunEvent<'_>| match event {
+        RunEvent::Round(_) => progress.advance(),
+        RunEvent::Note(note) => progress.say(&format!("{}: {note}", name(&runs[index]))),
     };
     let ended = |index: usize, outcome: &Outcome| {
         let run = &runs[index];
         match outcome {
             Outcome::Finished => progress.say(&format!("{} finished", name(run))),
             Outcome::Elsewhere => progress.say(&format!("{} is done by another process", name(run))),
+            Outcome::Failed(StudyError::Stopped) => {}
             Outcome::Failed(error) => progress.say(&format!("{} failed: {error}", name(run))),
         }
     };
-    let outcomes = sweep.run_all(jobs, &watch, &ended)?;
-    progress.finish();
+    let outcomes = sweep.run_all(jobs, &Unseen, &events, &ended)?;
+    drop(progress);
+    if outcomes.iter().any(|(_, outcome)| matches!(outcome, Outcome::Failed(StudyError::Stopped))) {
+        return Err(StudyError::Stopped.into());
+    }
     let count = |what: fn(&Outcome) -> bool| outcomes.iter().filter(|(_, outcome)| what(outcome)).count();
     let failed = count(|outcome| matches!(outcome, Outcome::Failed(_)));
     let elsewhere = count(|outcome| matches!(outcome, Outcome::Elsewhere));
@@ -180,16 +176,13 @@ fn run_one(folder: &Path, index: usize) -> Result<(), Failure> {
             sweep.runs().len() - 1
         )));
     };
-    interruptible();
     print(&format!("{}\n", name(planned)))?;
-    let mut live = Live::new(false);
-    let outcome = sweep.run_one(index, &mut |happened| live.hear(&happened));
-    live.finish();
+    let live = Live::new(false);
+    let outcome = sweep.run_one(index, &live, &|event| live.show(event));
+    drop(live);
     match outcome {
         Outcome::Finished => Ok(sweep.write_results()?),
-        Outcome::Elsewhere => {
-            Err(CampaignError::Busy { path: sweep.folder(index).path().to_path_buf() }.into())
-        }
+        Outcome::Elsewhere => Err(StudyError::Busy { path: sweep.folder(index).path().to_path_buf() }.into()),
         Outcome::Failed(error) => Err(error.into()),
     }
 }

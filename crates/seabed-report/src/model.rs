@@ -1,6 +1,6 @@
 //! What a report is made of: plain data, filled in by whoever reads run directories.
 
-pub use seabed::campaign::MetricRow;
+pub use seabed::evaluate::MetricRow;
 
 /// Many runs: strategies compared on the same seeds, in one or more settings.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -13,7 +13,6 @@
 //! - [`campaign`]: the closed loop, studies of many, and the campaigns of laboratories.
 #![warn(missing_docs)]
 
-pub mod campaign;
 pub mod data;
 pub mod design;
 pub mod evaluate;
@@ -22,7 +21,16 @@ pub mod num;
 pub mod observer;
 pub mod posterior;
 pub mod scm;
+pub mod settings;
 pub mod world;
+
+mod error;
+
+pub use error::ErrorKind;
+
+/// Of the JSON that results serialise to and the command prints: fields are added freely; a field that changes its name
+/// or its meaning counts this up.
+pub const JSON_VERSION: u32 = 1;
 
 #[doc = include_str!("../../../README.md")]
 #[cfg(doctest)]

@@ -1,13 +1,14 @@
 //! GIES and the bootstrap: scores against plain least squares, local optima, knowledge, degenerate data.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use proptest::prelude::*;
 use seabed::data::{Dataset, Names};
 use seabed::graph::{Dag, EssentialGraph, Node, NodeSet};
 use seabed::num::random::{Draws, Purpose, Seed};
-use seabed::posterior::Knowledge;
-use seabed::posterior::bootstrap::{
-    Bootstrap, BootstrapError, Degenerate, GiesOptions, Moments, Scores, regress,
-};
+use seabed::observer::Progress;
+use seabed::posterior::bootstrap::{Bootstrap, Degenerate, GiesOptions, Moments, Scores, regress};
+use seabed::posterior::{FitError, Knowledge, Posterior, Start, State, UnusableData};
 use seabed::scm::{Intervention, Linear, Mechanism, Scm};
 
 fn names(d: usize) -> Names {
@@ -218,7 +219,7 @@ fn forbidden_edges_never_appear_and_required_ones_always_do() {
         }
         if problem % 10 == 0 {
             let bootstrap = Bootstrap { draws: 10, ..Bootstrap::default() };
-            let fit = bootstrap.fit(&data, &knowledge, Seed::new(problem), &|| ()).unwrap();
+            let fit = bootstrap.fit(&data, &knowledge, Seed::new(problem), &()).unwrap();
             let p = fit.ensemble.edge_probabilities();
             for to in 0..d {
                 assert!(knowledge.forbidden()[to].iter().all(|from| p[from][to] == 0.0));
@@ -232,7 +233,7 @@ fn forbidden_edges_never_appear_and_required_ones_always_do() {
 fn the_bootstrap_is_the_same_on_any_number_of_threads_and_in_any_order_of_the_columns() {
     let data = random_data(6, 60, 3);
     let bootstrap = Bootstrap { draws: 30, ..Bootstrap::default() };
-    let fit = |data: &Dataset| bootstrap.fit(data, &Knowledge::none(6), Seed::new(7), &|| ()).unwrap();
+    let fit = |data: &Dataset| bootstrap.fit(data, &Knowledge::none(6), Seed::new(7), &()).unwrap();
     let in_pool = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| fit(&data).ensemble.to_npz())
@@ -261,7 +262,7 @@ fn the_bootstrap_is_the_same_on_any_number_of_threads_and_in_any_order_of_the_co
 #[test]
 fn parameters_are_fitted_to_all_the_data() {
     let data = random_data(5, 80, 9);
-    let fit = Bootstrap::default().fit(&data, &Knowledge::none(5), Seed::new(1), &|| ()).unwrap();
+    let fit = Bootstrap::default().fit(&data, &Knowledge::none(5), Seed::new(1), &()).unwrap();
     let all = moments(&data);
     assert!((fit.ensemble.weights().iter().sum::<f64>() - 1.0).abs() < 1e-12);
     for draw in fit.ensemble.draws() {
@@ -299,7 +300,7 @@ fn undecided_edges_stay_undecided() {
     let bootstrap = Bootstrap { draws: 400, ..Bootstrap::default() };
     let known = Knowledge::new(&names(3), &[(0, 2)], &[], &[]).unwrap();
     for knowledge in [Knowledge::none(3), known] {
-        let p = bootstrap.fit(&data, &knowledge, Seed::new(4), &|| ()).unwrap().ensemble.edge_probabilities();
+        let p = bootstrap.fit(&data, &knowledge, Seed::new(4), &()).unwrap().ensemble.edge_probabilities();
         assert!((p[0][1] + p[1][0] - 1.0).abs() < 1e-9);
         assert!((p[0][1] - 0.5).abs() < 5.0 * 0.5 / 20.0, "{}", p[0][1]);
     }
@@ -314,7 +315,7 @@ fn required_edges_that_cannot_be_fitted_are_refused() {
     let data = Dataset::new(names(4), columns, targets).unwrap();
     let knowledge = Knowledge::new(&names(4), &[], &[(3, 0)], &[]).unwrap();
     let error = Bootstrap::default().single(&data, &knowledge).unwrap_err();
-    assert_eq!(error, BootstrapError::RequiredDegenerate { from: "X3".into(), to: "X0".into() });
+    assert_eq!(error, UnusableData::RequiredDegenerate { from: "X3".into(), to: "X0".into() }.into());
     let reasons = seabed::posterior::bootstrap::degenerate(&data);
     assert_eq!(reasons, [(Degenerate::Constant(3), None)]);
 }
@@ -336,7 +337,7 @@ fn degenerate_columns_are_never_used_and_say_why() {
         assert!(found.score.is_finite());
         assert!(scm.noise_sd().iter().all(|sd| *sd > 0.0));
         let fit = Bootstrap { draws: 20, ..Bootstrap::default() }
-            .fit(data, &Knowledge::none(4), Seed::new(1), &|| ())
+            .fit(data, &Knowledge::none(4), Seed::new(1), &())
             .unwrap();
         for draw in fit.ensemble.draws() {
             assert!(draw.dag().edge_count() <= 6);
@@ -383,20 +384,46 @@ fn options_are_obeyed() {
     assert_eq!(again.class, free.class);
 }
 
+/// Stopped after any number of resamples, saved, read back and taken up again, on whatever number of threads.
+#[test]
+fn a_stopped_fit_goes_on_as_if_nothing_had_happened() {
+    let data = random_data(5, 60, 3);
+    let knowledge = Knowledge::new(data.names(), &[(0, 1)], &[(2, 3)], &[]).unwrap();
+    let posterior = Posterior::Bootstrap(Bootstrap { draws: 12, ..Bootstrap::default() });
+    let fit = |start: Start| posterior.fit(&data, &knowledge, start, &());
+    let whole = fit(Start::fresh(Seed::new(4))).unwrap();
+    for stop in [1, 5, 11] {
+        let told = AtomicUsize::new(0);
+        let until = |_: &Progress<'_>| told.fetch_add(1, Ordering::Relaxed) + 1 < stop;
+        let stopped = posterior.fit(&data, &knowledge, Start::fresh(Seed::new(4)), &until);
+        let Err(FitError::Stopped(state)) = stopped else { panic!("asked to stop after {stop}") };
+        let saved = State::from_json(&state.to_json()).unwrap();
+        assert_eq!(saved, *state);
+        let resumed = fit(Start::Resumed(Box::new(saved.clone()))).unwrap();
+        assert_eq!(resumed.ensemble, whole.ensemble);
+        let other =
+            posterior.fit(&random_data(5, 60, 4), &knowledge, Start::Resumed(Box::new(saved.clone())), &());
+        assert!(other.unwrap_err().to_string().contains("other data"));
+        let other = posterior.fit(&data, &Knowledge::none(5), Start::Resumed(Box::new(saved)), &());
+        assert!(other.unwrap_err().to_string().contains("other background knowledge"));
+    }
+}
+
 #[test]
 fn too_little_to_learn_from_is_refused() {
     let columns = vec![vec![1.0, 2.0, 3.0, 5.0], vec![0.0, 1.0, 0.0, 2.0]];
     let targets = (0..4).map(|row| NodeSet::of(2, (row > 1).then_some(1))).collect();
     let data = Dataset::new(names(2), columns, targets).unwrap();
     let fit =
-        |bootstrap: Bootstrap| bootstrap.fit(&data, &Knowledge::none(2), Seed::new(1), &|| ()).unwrap_err();
+        |bootstrap: Bootstrap| bootstrap.fit(&data, &Knowledge::none(2), Seed::new(1), &()).unwrap_err();
     assert_eq!(
         fit(Bootstrap::default()),
-        BootstrapError::TooFewRows { name: "X1".into(), rows: 2, least: 3 }
+        UnusableData::TooFewRows { name: "X1".into(), rows: 2, least: 3 }.into()
     );
-    assert_eq!(fit(Bootstrap { draws: 0, ..Bootstrap::default() }), BootstrapError::NoDraws);
+    let none = fit(Bootstrap { draws: 0, ..Bootstrap::default() }).to_string();
+    assert!(none.starts_with("draws = 0"), "{none}");
     let negative = Bootstrap { penalty: Some(-1.0), ..Bootstrap::default() };
-    assert_eq!(fit(negative), BootstrapError::Penalty(-1.0));
+    assert!(fit(negative).to_string().starts_with("penalty = -1"));
 }
 
 #[test]

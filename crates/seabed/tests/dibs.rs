@@ -1,12 +1,13 @@
 //! DiBS as a whole: the same bytes whatever the threads and the columns' order, knowledge, resuming, units, exactness.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use seabed::data::{Dataset, Names};
 use seabed::graph::NodeSet;
 use seabed::num::random::{Purpose, Seed};
-use seabed::posterior::Knowledge;
-use seabed::posterior::dibs::{
-    Dibs, DibsError, DibsFit, End, Estimator, Family, GraphPrior, Noise, State, Weighting,
-};
+use seabed::observer::Progress;
+use seabed::posterior::dibs::{Dibs, DibsFit, End, Estimator, Family, GraphPrior, Noise, State, Weighting};
+use seabed::posterior::{self, FitError, Knowledge, StateMismatch, UnusableData};
 use seabed::scm::{Intervention, Scm};
 use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, World};
 
@@ -42,7 +43,7 @@ const FAMILIES: [Family; 3] =
     [Family::Nonlinear { hidden: 5 }, Family::Linear { intercept: true }, Family::Bge];
 
 fn bytes(settings: &Dibs, data: &Dataset) -> (String, String) {
-    let fit = settings.fit(data, &Knowledge::none(5), Seed::new(3), &mut |_| true).unwrap();
+    let fit = settings.fit(data, &Knowledge::none(5), Seed::new(3), &()).unwrap();
     (fit.ensemble.to_json(), serde_json::to_string(&fit.state).unwrap())
 }
 
@@ -67,9 +68,7 @@ fn the_order_of_the_columns_shows_nowhere() {
     let shuffled: Vec<String> = [3, 0, 4, 2, 1].map(|k: usize| data.names()[k].clone()).to_vec();
     let other = data.reordered(&shuffled).unwrap();
     for family in FAMILIES {
-        let of = |data: &Dataset| {
-            quick(family).fit(data, &Knowledge::none(5), Seed::new(3), &mut |_| true).unwrap()
-        };
+        let of = |data: &Dataset| quick(family).fit(data, &Knowledge::none(5), Seed::new(3), &()).unwrap();
         let (a, b) = (of(&data), of(&other));
         assert_eq!(a.state, b.state);
         for (a, b) in a.ensemble.draws().iter().zip(b.ensemble.draws()) {
@@ -94,11 +93,22 @@ fn knowledge_is_a_guarantee() {
     for family in FAMILIES {
         for steps in [1, 120] {
             let settings = Dibs { steps, ..quick(family) };
-            let fit = settings.fit(&data, &knowledge, Seed::new(1), &mut |_| true).unwrap();
+            let fit = settings.fit(&data, &knowledge, Seed::new(1), &()).unwrap();
             let p = fit.ensemble.edge_probabilities();
             assert_eq!((p[from][to], p[to][required], p[required][from]), (0.0, 1.0, 1.0));
             assert!(fit.ensemble.draws().iter().all(|draw| knowledge.allows(draw.dag())));
         }
+    }
+}
+
+/// Where a fit stood when it was asked to stop.
+fn stopped_at(fit: Result<DibsFit, FitError>) -> State {
+    match fit {
+        Err(FitError::Stopped(state)) => match *state {
+            posterior::State::Dibs(state) => state,
+            other => panic!("a state of particles, not {other:?}"),
+        },
+        other => panic!("asked to stop: {other:?}"),
     }
 }
 
@@ -107,24 +117,20 @@ fn an_interrupted_fit_goes_on_as_if_nothing_had_happened() {
     let data = toy(4);
     for family in FAMILIES {
         let settings = quick(family);
-        let whole = settings.fit(&data, &Knowledge::none(5), Seed::new(9), &mut |_| true).unwrap();
+        let whole = settings.fit(&data, &Knowledge::none(5), Seed::new(9), &()).unwrap();
         assert_eq!(whole.end, End::Steps);
-        let mut count = 0;
-        let mut until = |_: &State| {
-            count += 1;
-            count < 67
-        };
-        let part = settings.fit(&data, &Knowledge::none(5), Seed::new(9), &mut until).unwrap();
-        assert_eq!((part.end, part.state.steps_left()), (End::Asked, 53));
-        let saved: State = serde_json::from_str(&serde_json::to_string(&part.state).unwrap()).unwrap();
-        assert_eq!(saved, part.state);
-        let resumed = Dibs::resume(saved.clone(), &data, &Knowledge::none(5), &mut |_| true).unwrap();
+        let until = |progress: &Progress<'_>| progress.done < 67;
+        let part = stopped_at(settings.fit(&data, &Knowledge::none(5), Seed::new(9), &until));
+        assert_eq!(part.steps_left(), 53);
+        let saved: State = serde_json::from_str(&serde_json::to_string(&part).unwrap()).unwrap();
+        assert_eq!(saved, part);
+        let resumed = Dibs::resume(saved.clone(), &data, &Knowledge::none(5), &()).unwrap();
         assert_eq!(resumed.state, whole.state);
         assert_eq!(resumed.ensemble, whole.ensemble);
         // It does not go on with other data or settings.
         let other = Dibs { particles: 4, ..settings.clone() };
-        let error = other.fit_from(saved, &data, &Knowledge::none(5), &mut |_| true).unwrap_err();
-        assert_eq!(error, DibsError::OtherState { what: "another number of particles" });
+        let error = other.fit_from(saved, &data, &Knowledge::none(5), &()).unwrap_err();
+        assert_eq!(error, StateMismatch::Settings("another number of particles").into());
     }
 }
 
@@ -132,9 +138,9 @@ fn an_interrupted_fit_goes_on_as_if_nothing_had_happened() {
 fn a_warm_start_keeps_the_graph() {
     let data = toy(5);
     let settings = Dibs { steps: 600, ..quick(Family::Linear { intercept: true }) };
-    let fit = settings.fit(&data, &Knowledge::none(5), Seed::new(2), &mut |_| true).unwrap();
+    let fit = settings.fit(&data, &Knowledge::none(5), Seed::new(2), &()).unwrap();
     let again = Dibs { steps: 60, ..settings };
-    let warm = again.fit_from(fit.state.clone(), &data, &Knowledge::none(5), &mut |_| true).unwrap();
+    let warm = again.fit_from(fit.state.clone(), &data, &Knowledge::none(5), &()).unwrap();
     let (p, q) = (fit.ensemble.edge_probabilities(), warm.ensemble.edge_probabilities());
     let moved: f64 = p.concat().iter().zip(q.concat()).map(|(p, q)| (p - q).abs()).sum::<f64>() / 20.0;
     assert!(moved < 0.05, "edges moved by {moved} on the same data");
@@ -152,7 +158,7 @@ fn results_are_in_the_units_of_the_data() {
     let knowledge = Knowledge::new(&names, &[], &[(0, 1)], &[]).unwrap();
     for family in FAMILIES {
         let settings = Dibs { steps: 1500, particles: 3, family, ..Dibs::default() };
-        let fit = settings.fit(&data, &knowledge, Seed::new(1), &mut |_| true).unwrap();
+        let fit = settings.fit(&data, &knowledge, Seed::new(1), &()).unwrap();
         for draw in fit.ensemble.draws() {
             let mut means = vec![0.0; 200];
             draw.means(1, data.columns(), &mut means);
@@ -170,21 +176,23 @@ fn results_are_in_the_units_of_the_data() {
 #[test]
 fn impossible_settings_are_refused() {
     let data = toy(1);
-    let refused = |settings: Dibs| {
-        settings.fit(&data, &Knowledge::none(5), Seed::new(1), &mut |_| true).unwrap_err().to_string()
-    };
+    let refused =
+        |settings: Dibs| settings.fit(&data, &Knowledge::none(5), Seed::new(1), &()).unwrap_err().to_string();
     let fine = quick(Family::Bge);
-    assert!(refused(Dibs { particles: 0, ..fine.clone() }).contains("0 particles"));
-    assert!(refused(Dibs { steps: 0, ..fine.clone() }).contains("0 steps"));
-    assert!(refused(Dibs { acyclicity_samples: 9, ..fine.clone() }).contains("only 8 are drawn"));
-    assert!(refused(Dibs { noise: Noise::Known(0.0), ..fine.clone() }).contains("positive"));
+    assert!(refused(Dibs { particles: 0, ..fine.clone() }).contains("particles = 0"));
+    assert!(refused(Dibs { steps: 0, ..fine.clone() }).contains("steps = 0"));
+    assert!(
+        refused(Dibs { acyclicity_samples: 9, ..fine.clone() })
+            .contains("acyclicity-samples = 9: choose a number from 1 to 8")
+    );
+    assert!(refused(Dibs { noise: Noise::Known(0.0), ..fine.clone() }).contains("noise = 0"));
     let prior = GraphPrior::Er { edges_per_node: f64::NAN };
     assert!(refused(Dibs { prior, ..fine.clone() }).contains("NaN"));
     let huge: Vec<Vec<f64>> = data.columns().iter().map(|x| x.iter().map(|x| x * 1e30).collect()).collect();
     let huge = Dataset::new(data.names().clone(), huge, vec![NodeSet::empty(5); data.rows()]).unwrap();
     let raw = Dibs { standardise: false, noise: Noise::Known(0.1), ..quick(Family::Nonlinear { hidden: 5 }) };
-    let error = raw.fit(&huge, &Knowledge::none(5), Seed::new(1), &mut |_| true).unwrap_err();
-    assert!(matches!(error, DibsError::NotFinite { .. }), "{error}");
+    let error = raw.fit(&huge, &Knowledge::none(5), Seed::new(1), &()).unwrap_err();
+    assert!(matches!(error, FitError::Data(UnusableData::StepNotFinite { .. })), "{error}");
 }
 
 #[test]
@@ -201,7 +209,7 @@ fn linear_weights_are_found() {
         weighting: Weighting::LogJoint,
         ..Dibs::default()
     };
-    let fit = settings.fit(&data, &knowledge, Seed::new(1), &mut |_| true).unwrap();
+    let fit = settings.fit(&data, &knowledge, Seed::new(1), &()).unwrap();
     let weights: f64 = fit.ensemble.weights().iter().sum();
     assert!((weights - 1.0).abs() < 1e-12);
     for draw in fit.ensemble.draws() {
@@ -233,8 +241,8 @@ fn a_fit_that_is_at_rest_ends_by_itself() {
     let (data, none) = (easy(), Knowledge::none(3));
     let settings = Dibs { family: Family::Linear { intercept: true }, particles: 10, ..Dibs::default() };
     let all = Dibs { stop_early: false, ..settings.clone() };
-    let stopped = settings.fit(&data, &none, Seed::new(1), &mut |_| true).unwrap();
-    let whole = all.fit(&data, &none, Seed::new(1), &mut |_| true).unwrap();
+    let stopped = settings.fit(&data, &none, Seed::new(1), &()).unwrap();
+    let whole = all.fit(&data, &none, Seed::new(1), &()).unwrap();
     println!("ended after {} steps", stopped.state.steps_taken());
     assert_eq!((stopped.end, whole.end), (End::Quiet, End::Steps));
     // Four windows of 250 steps are compared, and then the steps grow shorter.
@@ -247,11 +255,11 @@ fn a_fit_that_is_at_rest_ends_by_itself() {
     assert!((last(&stopped) - last(&whole)).abs() < 2.0, "{} against {}", last(&stopped), last(&whole));
     // Interrupted before and after the decision, it goes on to the same end.
     for at in [777, stopped.state.steps_taken() - 100] {
-        let mut until = |state: &State| state.steps_taken() < at;
-        let part = settings.fit(&data, &none, Seed::new(1), &mut until).unwrap();
-        assert_eq!(part.end, End::Asked);
-        let saved: State = serde_json::from_str(&serde_json::to_string(&part.state).unwrap()).unwrap();
-        let resumed = Dibs::resume(saved, &data, &none, &mut |_| true).unwrap();
+        let steps = AtomicU64::new(0);
+        let until = |_: &Progress<'_>| steps.fetch_add(1, Ordering::Relaxed) + 1 < at;
+        let part = stopped_at(settings.fit(&data, &none, Seed::new(1), &until));
+        let saved: State = serde_json::from_str(&serde_json::to_string(&part).unwrap()).unwrap();
+        let resumed = Dibs::resume(saved, &data, &none, &()).unwrap();
         assert_eq!((resumed.end, resumed.state), (End::Quiet, stopped.state.clone()));
     }
 }
@@ -266,7 +274,7 @@ fn a_fit_that_still_improves_does_not_end() {
     let settings = Dibs { family, noise, standardise: false, particles: 2, steps: 1500, ..Dibs::default() };
     let edges: Vec<_> = scm.dag().edges().collect();
     let knowledge = Knowledge::new(data.names(), &[], &edges, &[]).unwrap();
-    let fit = settings.fit(&data, &knowledge, Seed::new(1), &mut |_| true).unwrap();
+    let fit = settings.fit(&data, &knowledge, Seed::new(1), &()).unwrap();
     assert_eq!(fit.end, End::Steps);
     // No cycles and no open edges: only the log joint tells.
     let history = &fit.state.history;

@@ -1,11 +1,14 @@
 //! Markov chains as a whole: the same bytes whatever the threads and the columns' order, knowledge, resuming, scores of
 //! an earlier round, units, refusals.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use seabed::data::Dataset;
 use seabed::graph::NodeSet;
 use seabed::num::random::{Purpose, Seed};
-use seabed::posterior::Knowledge;
-use seabed::posterior::mcmc::{EdgePrior, Family, Mcmc, McmcError, McmcFit, State};
+use seabed::observer::Progress;
+use seabed::posterior::mcmc::{EdgePrior, Family, Mcmc, McmcFit, State};
+use seabed::posterior::{self, FitError, Knowledge};
 use seabed::scm::{Intervention, Mechanism, Scm};
 use seabed::world::{GraphKind, MechanismKind, NoiseLevels, Synthetic, World};
 
@@ -40,7 +43,7 @@ fn quick(family: Family) -> Mcmc {
 }
 
 fn fit(settings: &Mcmc, data: &Dataset, knowledge: &Knowledge) -> McmcFit {
-    settings.fit(data, knowledge, Seed::new(3), &mut |_| true).unwrap()
+    settings.fit(data, knowledge, Seed::new(3), &()).unwrap()
 }
 
 fn bytes(fit: &McmcFit) -> (Vec<u8>, String) {
@@ -122,37 +125,35 @@ fn an_interrupted_fit_goes_on_as_if_nothing_had_happened() {
         // Looks at 40, 80, … sweeps, and is content before the last of them.
         let settings = Mcmc { least_sweeps: 40, most_sweeps: 1280, draws: 10, ..quick(family) };
         let knowledge = Knowledge::none(5);
-        let mut calls = 0;
-        let mut count = |_: &State| {
-            calls += 1;
+        let calls = AtomicUsize::new(0);
+        let count = |_: &Progress<'_>| {
+            calls.fetch_add(1, Ordering::Relaxed);
             true
         };
-        let whole = settings.fit(&data, &knowledge, Seed::new(9), &mut count).unwrap();
+        let whole = settings.fit(&data, &knowledge, Seed::new(9), &count).unwrap();
         assert!(whole.diagnostics.sweeps < 1280);
-        for stop in (1..=calls).step_by(2) {
-            let mut left = stop;
-            let mut until = |_: &State| {
-                left -= 1;
-                left > 0
-            };
-            let interrupted = settings.fit(&data, &knowledge, Seed::new(9), &mut until);
-            let Err(McmcError::Interrupted(state)) = interrupted else { panic!("asked to stop") };
+        for stop in (1..=calls.into_inner()).step_by(2) {
+            let left = AtomicUsize::new(stop);
+            let until = |_: &Progress<'_>| left.fetch_sub(1, Ordering::Relaxed) > 1;
+            let interrupted = settings.fit(&data, &knowledge, Seed::new(9), &until);
+            let Err(FitError::Stopped(state)) = interrupted else { panic!("asked to stop") };
+            let posterior::State::Mcmc(state) = *state else { panic!("a state of chains") };
             let saved: State = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
-            assert_eq!(saved, *state);
-            let resumed = Mcmc::resume(saved, &data, &knowledge, &mut |_| true).unwrap();
+            assert_eq!(saved, state);
+            let resumed = Mcmc::resume(saved, &data, &knowledge, &()).unwrap();
             assert_eq!(bytes(&resumed), bytes(&whole));
         }
         let (state, whole_probabilities) = (whole.state, whole.edge_probabilities);
         let refused = |state: State, data: &Dataset, knowledge: &Knowledge, expected: &str| {
-            let error = Mcmc::resume(state, data, knowledge, &mut |_| true).unwrap_err();
+            let error = Mcmc::resume(state, data, knowledge, &()).unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
         };
-        refused(state.clone(), &toy(5), &knowledge, "the saved state is of other data");
+        refused(state.clone(), &toy(5), &knowledge, "the saved state was made with other data");
         let names = data.names();
         let forbidden = Knowledge::new(names, &[(0, 1)], &[], &[]).unwrap();
-        refused(state.clone(), &data, &forbidden, "the saved state is of other background knowledge");
+        refused(state.clone(), &data, &forbidden, "the saved state was made with other background knowledge");
         let required = Knowledge::new(names, &[], &[(0, 1)], &[]).unwrap();
-        refused(state.clone(), &data, &required, "the saved state is of other background knowledge");
+        refused(state.clone(), &data, &required, "the saved state was made with other background knowledge");
         let saved = serde_json::to_value(&state).unwrap();
         let edited = |place: &str, value: serde_json::Value| -> State {
             let mut saved = saved.clone();
@@ -174,7 +175,7 @@ fn an_interrupted_fit_goes_on_as_if_nothing_had_happened() {
         for (place, value) in
             [("/nodes/1/scores", serde_json::json!([])), ("/nodes/1/candidates", serde_json::Value::Null)]
         {
-            let resumed = Mcmc::resume(edited(place, value), &data, &knowledge, &mut |_| true).unwrap();
+            let resumed = Mcmc::resume(edited(place, value), &data, &knowledge, &()).unwrap();
             assert_eq!(resumed.edge_probabilities, whole_probabilities);
         }
     }
@@ -193,8 +194,7 @@ fn scores_of_an_earlier_round_are_kept_where_no_rows_are_new() {
         let knowledge = Knowledge::none(5);
         let first = fit(&settings, &data, &knowledge);
         let fresh = fit(&settings, &more, &knowledge);
-        let from =
-            |state: State| settings.fit_from(state, &more, &knowledge, Seed::new(3), &mut |_| true).unwrap();
+        let from = |state: State| settings.fit_from(state, &more, &knowledge, Seed::new(3), &()).unwrap();
         let kept = from(first.state.clone());
         assert_eq!(kept.ensemble, fresh.ensemble);
         assert_eq!(kept.edge_probabilities, fresh.edge_probabilities);
@@ -282,12 +282,12 @@ fn what_cannot_be_is_refused_in_plain_words() {
     };
     for (settings, expected) in [
         (Mcmc { draws: 0, ..usual.clone() }, "0 draws: choose between 1 and"),
-        (Mcmc { chains: 0, ..usual.clone() }, "0 chains"),
-        (Mcmc { candidates: 21, ..usual.clone() }, "21 candidate parents: choose between 1 and 20"),
-        (Mcmc { max_parents: Some(9), ..usual.clone() }, "9 parents at most"),
-        (Mcmc { most_sweeps: 10, ..usual.clone() }, "10 sweeps at most: choose between 120 and"),
-        (Mcmc { prior_rows: 0.0, ..usual.clone() }, "a prior that counts for 0 rows"),
-        (Mcmc { prior: EdgePrior::Er { edges_per_node: -1.0 }, ..usual.clone() }, "-1 edges per node"),
+        (Mcmc { chains: 0, ..usual.clone() }, "chains = 0"),
+        (Mcmc { candidates: 21, ..usual.clone() }, "candidates = 21: choose a number from 1 to 20"),
+        (Mcmc { max_parents: Some(9), ..usual.clone() }, "max-parents = 9"),
+        (Mcmc { most_sweeps: 10, ..usual.clone() }, "sweeps = 10: choose a number from 120 to"),
+        (Mcmc { prior_rows: 0.0, ..usual.clone() }, "prior-rows = 0"),
+        (Mcmc { prior: EdgePrior::Er { edges_per_node: -1.0 }, ..usual.clone() }, "edges-per-node = -1"),
         (Mcmc { prior: prior(vec![("X1", "Z", 0.5)]), ..usual.clone() }, "\"X1\" -> \"Z\""),
         (
             Mcmc { prior: prior(vec![("X1", "X2", 0.5), ("X1", "X2", 0.1)]), ..usual.clone() },
@@ -298,27 +298,27 @@ fn what_cannot_be_is_refused_in_plain_words() {
             "what is certain is background knowledge",
         ),
     ] {
-        let error = settings.fit(&data, &Knowledge::none(5), Seed::new(1), &mut |_| true).unwrap_err();
+        let error = settings.fit(&data, &Knowledge::none(5), Seed::new(1), &()).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
     let names = (0..129).map(|k| format!("v{k}")).collect();
     let wide = Dataset::new(names, vec![vec![1.0, 2.0, 4.0]; 129], vec![NodeSet::empty(129); 3]).unwrap();
-    let error = usual.fit(&wide, &Knowledge::none(129), Seed::new(1), &mut |_| true).unwrap_err();
-    assert!(error.to_string().contains("129 variables: the chains hold up to 128"), "{error}");
+    let error = usual.fit(&wide, &Knowledge::none(129), Seed::new(1), &()).unwrap_err();
+    assert!(error.to_string().contains("129 variables: Markov chains take up to 128"), "{error}");
     let names = (0..30).map(|k| format!("v{k}")).collect();
     let wide = Dataset::new(names, vec![vec![1.0, 2.0, 4.0]; 30], vec![NodeSet::empty(30); 3]).unwrap();
     let many = Mcmc { candidates: 20, max_parents: Some(8), ..usual.clone() };
-    let error = many.fit(&wide, &Knowledge::none(30), Seed::new(1), &mut |_| true).unwrap_err();
+    let error = many.fit(&wide, &Knowledge::none(30), Seed::new(1), &()).unwrap_err();
     assert!(error.to_string().contains("up to 8 parents are 263950 sets for every variable"), "{error}");
     // Equal columns in units in which the prior is nothing.
     let column: Vec<f64> = (0..20).map(|k| 1e12 * f64::from(k * k % 11)).collect();
     let names = (0..2).map(|k| format!("v{k}")).collect();
     let equal = Dataset::new(names, vec![column.clone(), column], vec![NodeSet::empty(2); 20]).unwrap();
     let plain = Mcmc { standardise: false, ..usual.clone() };
-    let error = plain.fit(&equal, &Knowledge::none(2), Seed::new(1), &mut |_| true).unwrap_err();
-    assert!(error.to_string().contains("is no finite number; check the units"), "{error}");
+    let error = plain.fit(&equal, &Knowledge::none(2), Seed::new(1), &()).unwrap_err();
+    assert!(error.to_string().contains("is not a finite number; check the units"), "{error}");
     let targets = (0..data.rows()).map(|row| NodeSet::of(5, (row > 1).then_some(0))).collect();
     let set = Dataset::new(data.names().clone(), data.columns().to_vec(), targets).unwrap();
-    let error = usual.fit(&set, &Knowledge::none(5), Seed::new(1), &mut |_| true).unwrap_err();
-    assert!(error.to_string().contains("was not a target in 2 rows only"), "{error}");
+    let error = usual.fit(&set, &Knowledge::none(5), Seed::new(1), &()).unwrap_err();
+    assert!(error.to_string().contains("has only 2 rows without an intervention on it"), "{error}");
 }

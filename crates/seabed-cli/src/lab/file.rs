@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use seabed::campaign::lab::{Lab, Variables, draft};
 use seabed::data::{ReadOptions, read_table, write_atomically};
+use seabed_lab::{Lab, Variables, draft};
 use serde_json::json;
 
 use super::{Campaign, Opener, bad, print};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use seabed::campaign::lab::{AddOptions, Correction, Recorded, Status, experiment_name};
+use seabed_lab::{AddOptions, Correction, Recorded, Status, experiment_name};
 use serde_json::json;
 
 use super::{Campaign, Opener, bad, print};

@@ -3,19 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use seabed::campaign::lab::{Fitting, Proposed, State, Wishes, experiment_name, write_form};
-use seabed::campaign::{PosteriorKind, ValuesName, set};
 use seabed::data::write_atomically;
-use seabed::design::Strategy;
+use seabed::design::{Strategy, ValuesName};
+use seabed::posterior::{PosteriorKind, PosteriorSettings};
+use seabed::settings::Keys;
+use seabed_lab::{ProposalRequest, Proposed, State, experiment_name, write_form};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use toml::Table;
 
 use super::{Campaign, Opener, bad, print, shown};
 use crate::design::parse_goal;
 use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::rounds::interruptible;
+use crate::progress::{Bar, stop_on_interrupt};
+use crate::wording::{POSTERIOR_HELP, posterior_parser};
 
 /// Propose the next batch of experiments, and write the form to fill in.
 ///
@@ -40,8 +40,7 @@ pub struct Propose {
     /// How values are chosen: gp-ucb, grid, sample or fixed.
     #[arg(long, default_value = "gp-ucb", value_name = "NAME", value_parser = named::<ValuesName>)]
     values: ValuesName,
-    /// How to learn: mcmc-gp, mcmc-linear, bootstrap, dibs-nonlinear, dibs-linear or dibs-bge.
-    #[arg(long, default_value = "mcmc-gp", value_name = "NAME", value_parser = named::<PosteriorKind>)]
+    #[arg(long, default_value = "mcmc-gp", value_name = "NAME", value_parser = posterior_parser(), help = POSTERIOR_HELP)]
     posterior: PosteriorKind,
     /// The most that the batch may cost; it may then be smaller than --batch.
     #[arg(long, value_name = "COST", allow_negative_numbers = true)]
@@ -80,12 +79,9 @@ pub fn propose(arguments: &Propose, open: &Opener) -> Result<(), Failure> {
     if let Some(path) = arguments.out.as_ref().filter(|path| path.exists()) {
         return Err(bad(format!("{}: there is a file already; choose another name", path.display())));
     }
-    let wishes = wishes(arguments, &lab.state()?)?;
-    interruptible();
-    let mut live = Live::default();
-    let proposed = lab.propose(&wishes, &arguments.note, &mut |now| live.hear(now));
-    live.finish();
-    let proposed = proposed?;
+    let request = request(arguments, &lab.state()?)?;
+    stop_on_interrupt();
+    let proposed = lab.propose(&request, &arguments.note, &Bar::new())?;
     let state = lab.state()?;
     let place = arguments.out.clone().unwrap_or_else(|| place(campaign, proposed.id));
     let written = save_form(&place, &state, proposed.id);
@@ -93,28 +89,25 @@ pub fn propose(arguments: &Propose, open: &Opener) -> Result<(), Failure> {
     written
 }
 
-fn wishes(arguments: &Propose, state: &State) -> Result<Wishes, Failure> {
-    let mut wishes = Wishes::default();
-    wishes.design.batch = arguments.batch;
-    wishes.design.replicates = arguments.replicates;
-    wishes.design.strategy = arguments.strategy;
-    wishes.design.values = arguments.values;
-    wishes.posterior.kind = arguments.posterior;
-    wishes.budget = arguments.budget;
-    wishes.max_repeats = arguments.max_repeats;
-    wishes.max_targets = arguments.max_targets;
+fn request(arguments: &Propose, state: &State) -> Result<ProposalRequest, Failure> {
+    let mut request = ProposalRequest::default();
+    request.design.batch = arguments.batch;
+    request.design.replicates = arguments.replicates;
+    request.design.strategy = arguments.strategy;
+    request.design.values = arguments.values;
+    request.posterior = PosteriorSettings::for_own_data(arguments.posterior);
+    request.budget = arguments.budget;
+    request.max_repeats = arguments.max_repeats;
+    request.max_targets = arguments.max_targets;
     if !arguments.settings.is_empty() {
-        let mut table = Table::try_from(&wishes).map_err(|error| bad(error.to_string()))?;
-        for setting in &arguments.settings {
-            set(&mut table, setting)?;
-        }
-        wishes =
-            table.try_into().map_err(|error: toml::de::Error| bad(format!("--set: {}", error.message())))?;
+        let mut keys = Keys::of(&request, "--set");
+        arguments.settings.iter().try_for_each(|setting| keys.set(setting))?;
+        request = keys.settings()?;
     }
     if let Some(goal) = &arguments.goal {
-        wishes.goal = parse_goal(goal, state.variables.names())?;
+        request.goal = parse_goal(goal, state.variables.names())?;
     }
-    Ok(wishes)
+    Ok(request)
 }
 
 /// Where the form of a proposal goes unless the user says otherwise.
@@ -232,34 +225,4 @@ pub fn form(arguments: &Form, open: &Opener) -> Result<(), Failure> {
     let place = arguments.out.clone().unwrap_or_else(|| place(campaign, id));
     save_form(&place, &state, id)?;
     print(&format!("{} is the form of proposal {id}", place.display()))
-}
-
-/// Progress of a fit.
-#[derive(Default)]
-pub struct Live {
-    bar: Option<Progress>,
-}
-
-impl Live {
-    /// Takes note of how far the work is.
-    pub fn hear(&mut self, now: Fitting) -> bool {
-        match now {
-            Fitting::Fit(done, all) => {
-                self.bar.get_or_insert_with(|| Progress::new(all, "")).stands(done, "of the fit".into());
-            }
-            Fitting::Design => {
-                if let Some(bar) = &self.bar {
-                    bar.stands(0, "designing the batch".into());
-                }
-            }
-        }
-        true
-    }
-
-    /// Takes the bar away.
-    pub fn finish(self) {
-        if let Some(bar) = self.bar {
-            bar.finish();
-        }
-    }
 }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use seabed::campaign::MetricRow;
-use seabed::campaign::lab::{Experiment, RoundSummary, State, Summary};
 use seabed::data::write_atomically;
+use seabed::evaluate::MetricRow;
+use seabed_lab::{Experiment, RoundSummary, State, Summary};
 use seabed_report::{Intervention, RunView, run_html};
 
 use super::{Campaign, Opener, bad, print};

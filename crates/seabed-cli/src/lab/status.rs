@@ -1,12 +1,11 @@
 //! Where a campaign stands.
 
 use clap::Args;
-use seabed::campaign::lab::{Edge, Summary};
+use seabed_lab::{Edge, Summary};
 
-use super::propose::Live;
 use super::{Campaign, Opener, print, shown};
 use crate::failure::Failure;
-use crate::rounds::interruptible;
+use crate::progress::{Bar, stop_on_interrupt};
 
 /// What is pending, what has been learned, and whether more experiments are worth it.
 #[derive(Args)]
@@ -27,11 +26,8 @@ const MOST_SHOWN: usize = 20;
 pub fn status(arguments: &Status, open: &Opener) -> Result<(), Failure> {
     let mut lab = open.open(&arguments.file.campaign)?;
     let summary = if arguments.fit {
-        interruptible();
-        let mut live = Live::default();
-        let summary = lab.learned_summary(&mut |now| live.hear(now));
-        live.finish();
-        summary?
+        stop_on_interrupt();
+        lab.learned_summary(&Bar::new())?
     } else {
         lab.summary()?
     };

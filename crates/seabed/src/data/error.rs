@@ -231,12 +231,18 @@ pub enum DataError {
         suggestion: Option<String>,
     },
     /// A Parquet file that is damaged or uses what is not supported.
-    #[error("{file} is not a readable Parquet file: {source}")]
+    #[error("{file} is not a readable Parquet file: {problem}")]
     Parquet {
         /// The file.
         file: String,
         /// What the decoder says.
-        source: parquet::errors::ParquetError,
+        problem: String,
+    },
+    /// A Parquet file where only CSV can be read.
+    #[error("{file}: this program was built without the feature `parquet`; bring the table as .csv")]
+    WithoutParquet {
+        /// The file.
+        file: String,
     },
     /// A Parquet column that does not hold numbers.
     #[error("{at}: the values are of type {kind}, not numbers; {remedy}")]
@@ -306,6 +312,14 @@ impl From<NameError> for DataError {
 }
 
 impl DataError {
+    /// Whose fault it is.
+    pub fn kind(&self) -> crate::ErrorKind {
+        match self {
+            Self::Unwritable { .. } => crate::ErrorKind::Environment,
+            _ => crate::ErrorKind::Input,
+        }
+    }
+
     /// The error of a file that the operating system does not let us read.
     pub(super) fn unreadable(file: String, source: io::Error) -> Self {
         match source.kind() {

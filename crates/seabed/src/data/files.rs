@@ -9,10 +9,12 @@ use super::dataset::Dataset;
 use super::error::DataError;
 use super::layout::ReadOptions;
 use super::loaded::Loaded;
+#[cfg(feature = "parquet")]
 use super::parquet::{read_parquet, write_parquet};
 
 enum Kind {
     Csv,
+    #[cfg(feature = "parquet")]
     Parquet,
 }
 
@@ -20,6 +22,7 @@ enum Kind {
 pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Loaded, DataError> {
     match kind(path)? {
         Kind::Csv => read_csv(path, options),
+        #[cfg(feature = "parquet")]
         Kind::Parquet => read_parquet(path, options),
     }
 }
@@ -29,6 +32,7 @@ pub fn write_table(path: &Path, dataset: &Dataset) -> Result<(), DataError> {
     let kind = kind(path)?;
     let written = write_atomically(path, |writer| match kind {
         Kind::Csv => write_csv(writer, dataset),
+        #[cfg(feature = "parquet")]
         Kind::Parquet => write_parquet(writer, dataset),
     });
     written.map_err(|source| DataError::Unwritable { file: path.display().to_string(), source })
@@ -43,7 +47,10 @@ fn kind(path: &Path) -> Result<Kind, DataError> {
     let extension = path.extension().and_then(|e| e.to_str()).map(str::to_lowercase);
     match extension.as_deref() {
         Some("csv") => Ok(Kind::Csv),
+        #[cfg(feature = "parquet")]
         Some("parquet") => Ok(Kind::Parquet),
+        #[cfg(not(feature = "parquet"))]
+        Some("parquet") => Err(DataError::WithoutParquet { file: path.display().to_string() }),
         _ if path.is_dir() => Err(DataError::Directory { file: path.display().to_string() }),
         _ => Err(DataError::UnknownKind { file: path.display().to_string() }),
     }

@@ -15,6 +15,7 @@ pub mod graph_file;
 mod layout;
 mod loaded;
 mod names;
+#[cfg(feature = "parquet")]
 pub mod parquet;
 mod records;
 mod sheet;
@@ -22,6 +23,7 @@ mod targets;
 mod wording;
 
 pub use self::csv::{read_csv, read_csv_from, write_csv};
+#[cfg(feature = "parquet")]
 pub use self::parquet::{read_parquet, write_parquet};
 pub use dataset::Dataset;
 pub use error::{Cells, DataError};

@@ -111,7 +111,7 @@ fn read(reader: &dyn FileReader, file: &str, options: &ReadOptions) -> Result<Lo
 }
 
 fn damaged(file: &str, source: ParquetError) -> DataError {
-    DataError::Parquet { file: file.to_string(), source }
+    DataError::Parquet { file: file.to_string(), problem: source.to_string() }
 }
 
 fn corrupt(file: &str, what: &str) -> DataError {

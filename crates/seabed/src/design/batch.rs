@@ -167,6 +167,13 @@ pub enum DesignError {
     },
 }
 
+impl DesignError {
+    /// Whose fault it is.
+    pub fn kind(&self) -> crate::ErrorKind {
+        crate::ErrorKind::Input
+    }
+}
+
 /// Outcomes of one draw and design.
 const MOST_OUTCOMES: f64 = 1e6;
 
@@ -272,7 +279,8 @@ impl Designer {
         Evaluator::new(ensemble, groups, self.samples, self.replicates, self.estimator, noise)
     }
 
-    fn check(&self) -> Result<(), DesignError> {
+    /// Are all numbers within their ranges?
+    pub fn check(&self) -> Result<(), DesignError> {
         let counts = [
             ("batch", self.batch),
             ("replicates", self.replicates),

@@ -11,7 +11,9 @@ mod goal;
 mod gp;
 mod information;
 mod outcomes;
+mod record;
 mod search;
+mod settings;
 mod value;
 
 pub use batch::{Batch, Chosen, DesignError, Designer, Evaluated, Strategy};
@@ -20,4 +22,6 @@ pub use goal::Goal;
 pub use gp::GaussianProcess;
 pub use information::{Estimator, Information, discrepancy, information_of};
 pub use outcomes::Evaluator;
+pub use record::{DesignRecord, EvaluationRecord, ExperimentRecord};
+pub use settings::{DesignSettings, ValuesName};
 pub use value::Values;

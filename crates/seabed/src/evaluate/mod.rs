@@ -6,6 +6,7 @@
 mod compare;
 mod edges;
 mod likelihood;
+mod round;
 mod sortability;
 mod wilcoxon;
 
@@ -14,6 +15,7 @@ pub use compare::{
 };
 pub use edges::{Bin, area_under_roc, average_precision, brier, calibration, expected_calibration_error};
 pub use likelihood::held_out_log_likelihood;
+pub use round::MetricRow;
 pub use sortability::{Sortability, SortabilityError, sortability};
 pub use wilcoxon::wilcoxon_signed_rank;
 

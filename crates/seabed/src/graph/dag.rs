@@ -5,15 +5,48 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Node, NodeSet};
 
 /// A directed acyclic graph over the nodes `0..len()`.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(try_from = "EdgeList", into = "EdgeList")]
 pub struct Dag {
     /// `parents[v]` holds every `u` with an edge `u -> v`.
     parents: Vec<NodeSet>,
     /// `children[u]` holds every `v` with an edge `u -> v`.
     children: Vec<NodeSet>,
+}
+
+/// A graph in a file: its edges `[from, to]`.
+#[derive(Serialize, Deserialize)]
+struct EdgeList {
+    nodes: usize,
+    edges: Vec<(Node, Node)>,
+}
+
+/// More nodes are a damaged file.
+const MOST_NODES: usize = 100_000;
+
+impl From<Dag> for EdgeList {
+    fn from(dag: Dag) -> Self {
+        Self { nodes: dag.len(), edges: dag.edges().collect() }
+    }
+}
+
+impl TryFrom<EdgeList> for Dag {
+    type Error = String;
+
+    fn try_from(list: EdgeList) -> Result<Self, String> {
+        if list.nodes > MOST_NODES {
+            return Err(format!("{} nodes; a graph has at most {MOST_NODES}", list.nodes));
+        }
+        if let Some((from, to)) = list.edges.iter().find(|(from, to)| (*from).max(*to) >= list.nodes) {
+            return Err(format!("an edge {from} -> {to} in a graph of {} nodes", list.nodes));
+        }
+        Self::from_edges(list.nodes, list.edges).map_err(|error| error.to_string())
+    }
 }
 
 /// The edges contain a cycle.

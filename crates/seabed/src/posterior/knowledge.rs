@@ -2,13 +2,14 @@
 //!
 //! Knowledge is a guarantee: a posterior never lets a forbidden edge through and never leaves a required one out.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::data::{Names, position};
 use crate::graph::{Dag, Node, NodeSet};
 
 /// Forbidden and required edges over the nodes of a data set; free of contradictions.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(try_from = "Edges", into = "Edges")]
 pub struct Knowledge {
     /// `forbidden[v]` holds every `u` for which `u -> v` is forbidden, reversals of required edges included.
     forbidden: Vec<NodeSet>,
@@ -64,13 +65,49 @@ pub enum KnowledgeError {
     },
 }
 
-#[derive(Deserialize)]
+/// Background knowledge as people write it, by the names of the variables; in TOML or JSON.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[derive(Default)]
-struct Form {
-    forbidden: Vec<[String; 2]>,
-    required: Vec<[String; 2]>,
-    tiers: Vec<Vec<String>>,
+pub struct KnowledgeForm {
+    /// `[from, to]`: no edge from the first to the second.
+    pub forbidden: Vec<[String; 2]>,
+    /// `[from, to]`: an edge from the first to the second.
+    pub required: Vec<[String; 2]>,
+    /// Earlier ones first: no edge from a later tier to an earlier one.
+    pub tiers: Vec<Vec<String>>,
+}
+
+/// Knowledge in a saved state, by the numbers of the variables.
+#[derive(Serialize, Deserialize)]
+struct Edges {
+    forbidden: Vec<(Node, Node)>,
+    required: Dag,
+}
+
+impl From<Knowledge> for Edges {
+    fn from(knowledge: Knowledge) -> Self {
+        let of = |(to, set): (Node, &NodeSet)| set.iter().map(|from| (from, to)).collect::<Vec<_>>();
+        let forbidden = knowledge.forbidden.iter().enumerate().flat_map(of).collect();
+        Self { forbidden, required: knowledge.required }
+    }
+}
+
+impl TryFrom<Edges> for Knowledge {
+    type Error = String;
+
+    fn try_from(edges: Edges) -> Result<Self, String> {
+        let mut knowledge = Self::none(edges.required.len());
+        for (from, to) in edges.forbidden {
+            if from.max(to) >= edges.required.len() || from == to || edges.required.has_edge(from, to) {
+                return Err(format!("a forbidden edge {from} -> {to} that cannot be"));
+            }
+            knowledge.forbidden[to].insert(from);
+        }
+        for (from, to) in edges.required.edges() {
+            knowledge.forbidden[from].insert(to);
+        }
+        Ok(Self { required: edges.required, ..knowledge })
+    }
 }
 
 impl Knowledge {
@@ -81,8 +118,13 @@ impl Knowledge {
 
     /// Knowledge from TOML text, by the names of the variables.
     pub fn from_toml(text: &str, names: &Names) -> Result<Self, KnowledgeError> {
-        let form: Form = toml::from_str(text)
+        let form: KnowledgeForm = toml::from_str(text)
             .map_err(|error| KnowledgeError::Form { reason: error.message().to_string() })?;
+        Self::from_form(&form, names)
+    }
+
+    /// Knowledge from a form, by the names of the variables.
+    pub fn from_form(form: &KnowledgeForm, names: &Names) -> Result<Self, KnowledgeError> {
         let node = |name: &String| {
             let unknown = || KnowledgeError::UnknownName { name: name.clone(), known: names.to_vec() };
             position(names, name).ok_or_else(unknown)
@@ -135,6 +177,19 @@ impl Knowledge {
             knowledge.forbidden[from].insert(to);
         }
         Ok(knowledge)
+    }
+
+    /// The knowledge by the names of the variables; tiers stand in it as the edges that they forbid.
+    pub fn to_form(&self, names: &Names) -> KnowledgeForm {
+        let pair = |(from, to): (Node, Node)| [names[from].clone(), names[to].clone()];
+        let Edges { forbidden, required } = self.clone().into();
+        // The reversal of a required edge is forbidden anyway.
+        let said = forbidden.into_iter().filter(|&(from, to)| !required.has_edge(to, from));
+        KnowledgeForm {
+            forbidden: said.map(pair).collect(),
+            required: required.edges().map(pair).collect(),
+            tiers: Vec::new(),
+        }
     }
 
     /// Is nothing known?

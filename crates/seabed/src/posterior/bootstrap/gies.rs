@@ -4,6 +4,8 @@
 //! round changes nothing. With background knowledge the search keeps to classes that have a member that obeys it.
 //! Which operators there are, and what they do, is in `operators`.
 
+use serde::{Deserialize, Serialize};
+
 use super::operators::{Move, Operators, apply};
 use super::score::Scores;
 use crate::graph::{Dag, EssentialGraph, Node, NodeSet, RefinedClass};
@@ -13,7 +15,8 @@ use crate::posterior::Knowledge;
 pub const LEAST_GAIN: f64 = 1.490_116_119_384_765_6e-8;
 
 /// What the search may do.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GiesOptions {
     /// Where the search starts; the graph of the required edges if there is none.
     pub start: Option<Dag>,

@@ -62,7 +62,7 @@ fn error(settings: &Dibs, nodes: usize) -> f64 {
     let knowledge = Knowledge::none(nodes);
     let one = |seed: u64| {
         let data = data(nodes, seed);
-        let fit = settings.fit(&data, &knowledge, Seed::new(seed), &mut |_| true).unwrap();
+        let fit = settings.fit(&data, &knowledge, Seed::new(seed), &()).unwrap();
         let mut off = fit.ensemble.edge_probabilities();
         for (dag, probability) in exact(settings, &problem(settings, &data, &knowledge), &knowledge) {
             dag.edges().for_each(|(from, to)| off[from][to] -= probability);

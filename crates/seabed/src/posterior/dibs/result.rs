@@ -1,17 +1,80 @@
 //! From particles to an ensemble: graphs without cycles, mechanisms in the data's units, weights.
 
+use serde::Serialize;
+
 use super::estimator::{Problem, Terms};
 use super::latent::scores;
 use super::parameters::Layout;
 use super::settings::Weighting;
-use super::state::State;
+use super::state::{Measured, State};
 use super::walk::walk;
 use crate::data::{Dataset, Names};
 use crate::graph::{Dag, Node, NodeSet};
 use crate::num::log_sum_exp;
 use crate::num::parallel::ordered_map_indices;
 use crate::num::random::{Draws, Purpose};
+use crate::posterior::fit::{self, Fit};
 use crate::scm::{ByName, Ensemble, Linear, Mechanism, Mlp, Scm};
+
+/// A posterior and how it was reached.
+#[derive(Clone, Debug)]
+pub struct DibsFit {
+    /// The weighted models.
+    pub ensemble: Ensemble,
+    /// Particles whose graph had a cycle, from which the least probable edges were taken away.
+    pub repaired: usize,
+    /// log p(Θ, D | G) + log p(G) of every draw, in the units inside, before any is left out for its weight.
+    pub log_joints: Vec<f64>,
+    /// Why it ended.
+    pub end: End,
+    /// Where it ended: to go on from, or to start the next round from.
+    pub state: State,
+}
+
+/// Why a fit ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// All steps were taken.
+    Steps,
+    /// Nothing changed any more.
+    Quiet,
+}
+
+/// How DiBS got there.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Diagnostics {
+    /// Steps ever taken, earlier rounds included.
+    pub steps: u64,
+    /// Why the fit ended.
+    pub stopped: &'static str,
+    /// log p(Θ, D | G) + log p(G) of every draw, before any is left out for its weight.
+    pub log_joints: Vec<f64>,
+    /// What was measured on the way.
+    pub history: Vec<Measured>,
+}
+
+impl From<DibsFit> for Fit {
+    fn from(fit: DibsFit) -> Self {
+        let stopped = match fit.end {
+            End::Quiet => "nothing changed any more",
+            End::Steps => "all steps taken",
+        };
+        Self {
+            draws: fit.ensemble.draws().len(),
+            ensemble: fit.ensemble,
+            repaired: fit.repaired,
+            warning: None,
+            notes: Vec::new(),
+            diagnostics: fit::Diagnostics::Dibs(Diagnostics {
+                steps: fit.state.steps_taken(),
+                stopped,
+                log_joints: fit.log_joints,
+                history: fit.state.history.clone(),
+            }),
+            state: Some(fit::State::Dibs(fit.state)),
+        }
+    }
+}
 
 /// The models of all particles.
 pub(super) struct Models {

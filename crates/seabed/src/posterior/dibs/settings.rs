@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::estimator::Estimator;
 use super::graph_prior::GraphPrior;
 use super::parameters::Family;
-use crate::data::Dataset;
+use crate::settings::{SettingsError, check_count, check_positive};
 
 /// A posterior by DiBS: model, prior, and how long and how carefully it is sought.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -77,96 +77,26 @@ impl Default for Dibs {
     }
 }
 
-/// Why there is no posterior.
-#[derive(Clone, PartialEq, Debug, thiserror::Error)]
-pub enum DibsError {
-    /// Too few rows tell about a variable.
-    #[error(
-        "{name:?} was not a target in {rows} rows only: at least {least} are needed to learn its mechanism; add \
-         observations"
-    )]
-    TooFewRows {
-        /// The variable.
-        name: String,
-        /// Rows in which it was not a target.
-        rows: usize,
-        /// The least number.
-        least: usize,
-    },
-    /// A count of 0.
-    #[error("0 {what}: ask for at least one")]
-    None {
-        /// Of what.
-        what: &'static str,
-    },
-    /// More samples for the penalty than there are.
-    #[error("{acyclicity} samples for the acyclicity penalty, but only {samples} are drawn")]
-    Samples {
-        /// Samples asked for.
-        acyclicity: usize,
-        /// Samples drawn.
-        samples: usize,
-    },
-    /// A noise level that is none.
-    #[error("a noise standard deviation of {0}: it is a positive, finite number")]
-    NoiseLevel(f64),
-    /// A number of edges that is none.
-    #[error("{0} edges per node: expected is a positive, finite number")]
-    EdgesPerNode(f64),
-    /// Numbers left their range.
-    #[error(
-        "step {step}: the log-density is no longer a finite number; standardise the data, or check their units"
-    )]
-    NotFinite {
-        /// The step.
-        step: u64,
-    },
-    /// A saved state of something else.
-    #[error("the saved state is of {what}; it goes only with the fit that wrote it")]
-    OtherState {
-        /// What differs.
-        what: &'static str,
-    },
-}
-
-/// An intercept, a variance, and one row to spare.
-const LEAST_ROWS: usize = 3;
+/// Steps at most: a slip of the keyboard beyond.
+pub const MOST_STEPS: usize = 10_000_000;
 
 impl Dibs {
-    pub(super) fn check(&self, data: &Dataset) -> Result<(), DibsError> {
-        let counts = [
-            (self.particles, "particles"),
-            (self.steps, "steps"),
-            (self.samples, "samples"),
-            (self.acyclicity_samples, "samples for the acyclicity penalty"),
-        ];
-        if let Some(&(_, what)) = counts.iter().find(|(count, _)| *count == 0) {
-            return Err(DibsError::None { what });
+    /// Are all numbers within their ranges?
+    pub fn check(&self) -> Result<(), SettingsError> {
+        check_count("particles", self.particles, 1..=10_000)?;
+        check_count("steps", self.steps, 1..=MOST_STEPS)?;
+        check_count("mc-samples", self.samples, 1..=100_000)?;
+        check_count("acyclicity-samples", self.acyclicity_samples, 1..=self.samples)?;
+        check_count("walk", self.walk, 0..=10_000)?;
+        if let Family::Nonlinear { hidden } = self.family {
+            check_count("hidden", hidden, 1..=1000)?;
         }
-        if let Family::Nonlinear { hidden: 0 } = self.family {
-            return Err(DibsError::None { what: "hidden units" });
-        }
-        if self.acyclicity_samples > self.samples {
-            return Err(DibsError::Samples { acyclicity: self.acyclicity_samples, samples: self.samples });
-        }
-        let positive = |x: f64| x > 0.0 && x.is_finite();
-        match self.noise {
-            Noise::Known(sd) if !positive(sd) => return Err(DibsError::NoiseLevel(sd)),
-            _ => {}
+        if let Noise::Known(sd) = self.noise {
+            check_positive("noise", sd)?;
         }
         match self.prior {
-            GraphPrior::Er { edges_per_node } if !positive(edges_per_node) => {
-                return Err(DibsError::EdgesPerNode(edges_per_node));
-            }
-            _ => {}
+            GraphPrior::Er { edges_per_node } => check_positive("edges-per-node", edges_per_node),
+            GraphPrior::Sf => Ok(()),
         }
-        for node in 0..data.variables() {
-            let rows = (0..data.rows()).filter(|&row| !data.targets(row).contains(node)).count();
-            if rows < LEAST_ROWS {
-                let name = data.names()[node].clone();
-                return Err(DibsError::TooFewRows { name, rows, least: LEAST_ROWS });
-            }
-        }
-        Ok(())
     }
 }

@@ -7,13 +7,14 @@ use super::estimator::{Problem, Sampling, Terms, estimate};
 use super::latent::{by_latent, scores};
 use super::prepare::Units;
 use super::rest::{Watch, moved};
-use super::settings::{Dibs, DibsError};
+use super::settings::Dibs;
 use super::svgd::{Gradient, Kernel, Particle, STEP, directions};
 use crate::data::Dataset;
 use crate::graph::Dag;
 use crate::num::parallel::ordered_map_indices;
 use crate::num::random::{Purpose, Seed, Stream};
 use crate::num::sum_in_order;
+use crate::posterior::{FitError, StateMismatch, UnusableData};
 
 /// A fit between two steps. Saved and read back, it goes on as if nothing had happened.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -109,7 +110,7 @@ impl State {
             settings: settings.clone(),
             seed,
             names: data.names().to_vec(),
-            mark: Self::mark_of(data),
+            mark: data.fingerprint(),
             units,
             particles: (0..settings.particles).map(particle).collect(),
             step: 0,
@@ -132,7 +133,7 @@ impl State {
             let limit = problem.edges.limit(&scores(&particle.z, self.names.len()));
             problem.set_noise(&limit, &mut particle.theta);
         }
-        self.mark = Self::mark_of(data);
+        self.mark = data.fingerprint();
         self.settings = settings.clone();
         self.left = settings.steps as u64;
         let end = self.clock;
@@ -141,15 +142,6 @@ impl State {
         self.history.clear();
         self.watch = Watch::default();
         self
-    }
-
-    /// A number that hardly any other data have: who was set, and all values.
-    pub(super) fn mark_of(data: &Dataset) -> u64 {
-        let targets = (0..data.rows()).flat_map(|row| data.targets(row).iter().chain([usize::MAX]));
-        let values = data.columns().iter().flatten().map(|x| x.to_bits());
-        // FNV-1a, a word at a time.
-        let mixed = |mark: u64, word: u64| (mark ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
-        targets.map(|target| target as u64).chain(values).fold(0xcbf2_9ce4_8422_2325, mixed)
     }
 
     /// The inverse temperature of the edges.
@@ -238,7 +230,7 @@ impl State {
     }
 
     /// Measures where the fit stands and adds it to the history.
-    pub(super) fn measure(&mut self, problem: &Problem) -> Result<(), DibsError> {
+    pub(super) fn measure(&mut self, problem: &Problem) -> Result<(), UnusableData> {
         let nodes = self.names.len();
         let alpha = self.alpha();
         let of_particles = ordered_map_indices(self.particles.len(), |k| {
@@ -261,7 +253,7 @@ impl State {
         self.probabilities = probabilities;
         let log_joint = sum_in_order(&log_joints) * share;
         if !log_joint.is_finite() {
-            return Err(DibsError::NotFinite { step: self.step });
+            return Err(UnusableData::StepNotFinite { step: self.step });
         }
         let cyclic = of_particles.iter().filter(|particle| particle.1).count() as f64 * share;
         let open: Vec<f64> =
@@ -280,17 +272,17 @@ impl State {
 
 impl State {
     /// Can a fit of these data with these settings go on from here?
-    pub(super) fn fits(&self, settings: &Dibs, data: &Dataset) -> Result<(), DibsError> {
+    pub(super) fn fits(&self, settings: &Dibs, data: &Dataset) -> Result<(), FitError> {
         let nodes = data.variables();
-        let other = |what| Err(DibsError::OtherState { what });
+        let other = |what| Err(StateMismatch::Settings(what).into());
         if self.names[..] != data.names()[..]
             || self.units.means.len() != nodes
             || self.units.scales.len() != nodes
         {
-            return other("other variables");
+            return Err(StateMismatch::Variables.into());
         }
         if self.settings.family != settings.family {
-            return other("another kind of mechanisms");
+            return Err(StateMismatch::Posterior.into());
         }
         if self.settings.particles != settings.particles || self.particles.len() != settings.particles {
             return other("another number of particles");
@@ -308,7 +300,7 @@ impl State {
         };
         let annealing = self.clock >= 0.0 && self.clock.is_finite() && self.rate.is_finite();
         if !(annealing && self.particles.iter().all(whole)) {
-            return other("a damaged file");
+            return Err(StateMismatch::Damaged.into());
         }
         Ok(())
     }

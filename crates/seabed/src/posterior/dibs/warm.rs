@@ -1,6 +1,6 @@
 //! A warm start against the reference's, which takes the annealing back to its beginning.
 
-use super::{Dibs, Family, State, prepare};
+use super::{Dibs, Family, prepare};
 use crate::data::Dataset;
 use crate::graph::NodeSet;
 use crate::num::random::{Purpose, Seed};
@@ -37,16 +37,16 @@ fn a_warm_start_is_better_than_starting_over() {
     let again = Dibs { steps: 300, ..first.clone() };
     let mut means = [0.0; 3];
     for seed in 4..10 {
-        let (data, all) = (rows(seed, 200), |_: &State| true);
-        let before = first.fit(&rows(seed, 100), &knowledge, Seed::new(1), &mut { all }).unwrap().state;
-        let warm = again.fit_from(before.clone(), &data, &knowledge, &mut { all }).unwrap();
+        let data = rows(seed, 200);
+        let before = first.fit(&rows(seed, 100), &knowledge, Seed::new(1), &()).unwrap().state;
+        let warm = again.fit_from(before.clone(), &data, &knowledge, &()).unwrap();
         // The reference: t = 0 again, one a step, and everything else as it was.
         let (problem, _) = prepare::problem(&again, &data, &knowledge, &before.units);
         let mut restarted = before.clone().warmed(&again, &data, &problem);
         restarted.particles = before.particles;
         (restarted.clock, restarted.rate) = (0.0, 1.0);
-        let restarted = Dibs::resume(restarted, &data, &knowledge, &mut { all }).unwrap();
-        let cold = again.fit(&data, &knowledge, Seed::new(1), &mut { all }).unwrap();
+        let restarted = Dibs::resume(restarted, &data, &knowledge, &()).unwrap();
+        let cold = again.fit(&data, &knowledge, Seed::new(1), &()).unwrap();
         for (mean, fit) in means.iter_mut().zip([warm, restarted, cold]) {
             *mean += fit.state.history.last().unwrap().log_joint / 6.0;
         }

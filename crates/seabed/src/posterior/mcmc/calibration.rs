@@ -75,8 +75,7 @@ fn ranks_of_the_truth_are_uniform() {
         columns.iter_mut().zip(set).for_each(|(column, more)| column.extend(more));
         let targets = (0..12).map(|row| NodeSet::of(NODES, (row >= 8).then_some(1))).collect();
         let data = Dataset::new(names.clone(), columns, targets).unwrap();
-        let fit =
-            settings.fit(&data, &Knowledge::none(NODES), Seed::new(repeat as u64), &mut |_| true).unwrap();
+        let fit = settings.fit(&data, &Knowledge::none(NODES), Seed::new(repeat as u64), &()).unwrap();
         let drawn: Vec<[f64; 4]> = fit.ensemble.draws().iter().map(|draw| statistics(draw, &data)).collect();
         let own = statistics(&truth, &data);
         let mut ties = stream.at(3).draws();

@@ -24,6 +24,7 @@ pub struct Diagnostics {
     /// The smallest effective sample size of such an edge.
     pub least_edge_size: f64,
     /// Edges on which chains disagree: (from, to), nodes in the order of the data, largest R-hat first.
+    #[serde(skip)]
     pub disputed: Vec<(Node, Node)>,
     /// Do chains agree?
     pub agree: bool,
@@ -53,6 +54,31 @@ const LEAST_SHARE: f64 = 0.5;
 const SETTLED: f64 = 0.05;
 
 impl Diagnostics {
+    /// How far the chains can be trusted, for people.
+    pub fn notes(&self) -> Vec<String> {
+        let chains = self.mean_scores.len();
+        let mut notes = vec![format!(
+            "{chains} chains of {} sweeps, the first {} not counted; R-hat of the score {:.3} (worth {:.0} independent \
+             graphs), of edges up to {:.3} (at least {:.0})",
+            self.sweeps,
+            self.sweeps - self.kept,
+            self.score.r_hat,
+            self.score.size,
+            self.worst_edge,
+            self.least_edge_size
+        )];
+        if chains == 1 {
+            notes.push("(one chain can only be compared with itself: its two halves)".into());
+        }
+        if self.readmitted > 0 {
+            notes.push(format!(
+                "({} parents were taken in after all because the chains used them)",
+                self.readmitted
+            ));
+        }
+        notes
+    }
+
     /// Of the paths of chains, all of one length.
     pub(super) fn of(chains: &[Chain], readmitted: usize) -> Self {
         let nodes = chains[0].path.first().map_or(0, Vec::len);

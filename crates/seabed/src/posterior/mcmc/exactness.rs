@@ -111,7 +111,7 @@ fn worst(family: Family, nodes: usize, seeds: std::ops::Range<u64>, change: impl
         let mut settings = settings(family, nodes);
         change(&mut settings);
         let knowledge = Knowledge::none(nodes);
-        let fit = settings.fit(&data, &knowledge, Seed::new(seed), &mut |_| true).unwrap();
+        let fit = settings.fit(&data, &knowledge, Seed::new(seed), &()).unwrap();
         let want = exact(&settings, &data, &knowledge, &dags);
         for (got, want) in fit.edge_probabilities.concat().iter().zip(&want) {
             worst = worst.max((got - want).abs());
@@ -154,7 +154,7 @@ fn parents_that_were_screened_out_come_back() {
     for seed in 0..10 {
         let data = data(4, Family::Linear, seed);
         let knowledge = Knowledge::none(4);
-        let fit = few.fit(&data, &knowledge, Seed::new(seed), &mut |_| true).unwrap();
+        let fit = few.fit(&data, &knowledge, Seed::new(seed), &()).unwrap();
         readmitted += fit.diagnostics.readmitted;
         let want = exact(&few, &data, &knowledge, &dags);
         for (got, want) in fit.edge_probabilities.concat().iter().zip(&want) {
@@ -187,7 +187,7 @@ fn knowledge_is_that_of_the_enumeration() {
     for forbidden in [forbidden, vec![(0, 1), (4, 2)]] {
         let knowledge = Knowledge::new(data.names(), &forbidden, &required, &[]).unwrap();
         let settings = settings(Family::Linear, nodes);
-        let fit = settings.fit(&data, &knowledge, Seed::new(1), &mut |_| true).unwrap();
+        let fit = settings.fit(&data, &knowledge, Seed::new(1), &()).unwrap();
         let want = exact(&settings, &data, &knowledge, &dags);
         for (got, want) in fit.edge_probabilities.concat().iter().zip(&want) {
             assert!((got - want).abs() < 0.02, "{got} {want}");

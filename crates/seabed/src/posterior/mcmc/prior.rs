@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::settings::McmcError;
 use super::table::{Mask, nodes_of};
 use crate::data::{Names, position};
 use crate::graph::Node;
+use crate::posterior::UnusableData;
+use crate::settings::{SettingsError, check_positive};
 
 /// Which graphs are likely before any data; given that they are acyclic.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -31,26 +32,38 @@ pub enum EdgePrior {
 const PROBABILITIES: (f64, f64) = (1e-6, 0.5);
 
 impl EdgePrior {
-    pub(super) fn check(&self, names: &Names) -> Result<(), McmcError> {
+    /// Are all numbers within their ranges, and is every pair named once?
+    pub(super) fn check(&self) -> Result<(), SettingsError> {
         let edges_per_node = match self {
             Self::Er { edges_per_node } | Self::Pairs { edges_per_node, .. } => *edges_per_node,
             Self::Sf => 1.0,
         };
-        if !(edges_per_node > 0.0 && edges_per_node.is_finite()) {
-            return Err(McmcError::EdgesPerNode(edges_per_node));
-        }
+        check_positive("edges-per-node", edges_per_node)?;
         let Self::Pairs { probabilities, .. } = self else { return Ok(()) };
         for (place, (from, to, probability)) in probabilities.iter().enumerate() {
-            if probabilities[..place].iter().any(|(a, b, _)| (a, b) == (from, to)) {
-                return Err(McmcError::PairTwice { from: from.clone(), to: to.clone() });
-            }
+            let twice = probabilities[..place].iter().any(|(a, b, _)| (a, b) == (from, to));
+            let problem = if twice {
+                format!("the prior has two probabilities of the edge {from:?} -> {to:?}; keep one of them")
+            } else if !(*probability > 0.0 && *probability < 1.0) {
+                format!(
+                    "the edge {from:?} -> {to:?} has the prior probability {probability}: it lies between 0 and 1, both \
+                     excluded; what is certain is background knowledge"
+                )
+            } else {
+                continue;
+            };
+            return Err(SettingsError::Conflict { problem });
+        }
+        Ok(())
+    }
+
+    /// Is every pair one of two different variables?
+    pub(super) fn check_names(&self, names: &Names) -> Result<(), UnusableData> {
+        let Self::Pairs { probabilities, .. } = self else { return Ok(()) };
+        for (from, to, _) in probabilities {
             let (tail, head) = (position(names, from), position(names, to));
             if tail.is_none() || head.is_none() || tail == head {
-                return Err(McmcError::UnknownPair { from: from.clone(), to: to.clone() });
-            }
-            if !(*probability > 0.0 && *probability < 1.0) {
-                let (from, to, probability) = (from.clone(), to.clone(), *probability);
-                return Err(McmcError::Probability { from, to, probability });
+                return Err(UnusableData::UnknownPair { from: from.clone(), to: to.clone() });
             }
         }
         Ok(())
@@ -117,10 +130,11 @@ mod tests {
         let pairs = EdgePrior::Pairs { probabilities: listed, edges_per_node: 0.5 };
         assert!((pairs.of_node(0, &names).of(bit(1)) - 9f64.ln()).abs() < 1e-12);
         assert!((pairs.of_node(2, &names).of(bit(1)) - (1f64 / 3.0).ln()).abs() < 1e-12);
-        assert!(pairs.check(&names).is_ok());
+        assert!(pairs.check().is_ok() && pairs.check_names(&names).is_ok());
         for (from, to, p) in [("b", "z", 0.5), ("b", "b", 0.5), ("b", "a", 1.0), ("b", "a", f64::NAN)] {
             let probabilities = vec![(from.to_string(), to.to_string(), p)];
-            assert!(EdgePrior::Pairs { probabilities, edges_per_node: 1.0 }.check(&names).is_err());
+            let prior = EdgePrior::Pairs { probabilities, edges_per_node: 1.0 };
+            assert!(prior.check().is_err() || prior.check_names(&names).is_err());
         }
     }
 }

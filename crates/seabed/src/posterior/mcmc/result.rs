@@ -2,17 +2,74 @@
 
 use std::collections::BTreeMap;
 
-use super::McmcFit;
+use serde::Serialize;
+
 use super::chain::{Chain, Graph};
 use super::diagnostics::Diagnostics;
 use super::problem::Problem;
 use super::state::State;
 use super::table::{Mask, nodes_of, set_of};
-use crate::data::Dataset;
+use crate::data::{Dataset, Names};
 use crate::graph::{Dag, Node};
 use crate::num::parallel::ordered_map;
 use crate::num::random::{Purpose, Seed};
+use crate::posterior::fit::{self, Fit};
 use crate::scm::{ByName, Ensemble, Mechanism, Scm};
+
+/// A posterior and how it was reached.
+#[derive(Clone, Debug)]
+pub struct McmcFit {
+    /// The models drawn, all of the same weight.
+    pub ensemble: Ensemble,
+    /// `[i][j]` = probability of the edge `i -> j` over all graphs after burn-in, not only those drawn.
+    pub edge_probabilities: Vec<Vec<f64>>,
+    /// Do the chains agree?
+    pub diagnostics: Diagnostics,
+    /// Where it ended: its scores serve the next round.
+    pub state: State,
+}
+
+/// How the chains got there, by the names of the variables.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Report {
+    /// Do the chains agree?
+    #[serde(flatten)]
+    pub chains: Diagnostics,
+    /// Edges on which chains disagree: [from, to], largest R-hat first.
+    #[serde(rename = "disputed")]
+    pub disputed_edges: Vec<(String, String)>,
+    /// Sets of parents whose score was computed, over all variables.
+    pub sets_scored: usize,
+    /// `[i][j]` = probability of the edge `i -> j` over all graphs after burn-in, not only those drawn.
+    pub edge_probabilities_of_all_graphs: Vec<Vec<f64>>,
+    /// Why they should not be trusted as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+}
+
+impl McmcFit {
+    /// As every posterior gives it; `names` are those of the data.
+    pub(in crate::posterior) fn named(self, names: &Names) -> Fit {
+        let draws = self.ensemble.draws().len();
+        let warning = self.diagnostics.warning(names, draws);
+        let named = |&(from, to): &(Node, Node)| (names[from].clone(), names[to].clone());
+        Fit {
+            ensemble: self.ensemble,
+            draws,
+            repaired: 0,
+            warning: warning.clone(),
+            notes: self.diagnostics.notes(),
+            diagnostics: fit::Diagnostics::Mcmc(Box::new(Report {
+                disputed_edges: self.diagnostics.disputed.iter().map(named).collect(),
+                chains: self.diagnostics,
+                sets_scored: self.state.sets(),
+                edge_probabilities_of_all_graphs: self.edge_probabilities,
+                warning,
+            })),
+            state: Some(fit::State::Mcmc(self.state)),
+        }
+    }
+}
 
 pub(super) fn fit(
     state: State,

@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::prior::EdgePrior;
-use super::state::State;
 use crate::data::Dataset;
+use crate::posterior::error::check_rows;
+use crate::posterior::{FitError, UnusableData};
+use crate::settings::{SettingsError, check_count, check_positive};
 
 /// A posterior by Markov chains over graphs: model, prior, and how far and how carefully it is explored.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -75,153 +77,47 @@ impl Mcmc {
     }
 }
 
-/// Why there is no posterior.
-#[derive(Clone, PartialEq, Debug, thiserror::Error)]
-pub enum McmcError {
-    /// Too few rows tell about a variable.
-    #[error(
-        "{name:?} was not a target in {rows} rows only: at least {least} are needed to learn its mechanism; add \
-         observations"
-    )]
-    TooFewRows {
-        /// The variable.
-        name: String,
-        /// Rows in which it was not a target.
-        rows: usize,
-        /// The least number.
-        least: usize,
-    },
-    /// More variables than the chains can hold.
-    #[error("{got} variables: the chains hold up to {most}; leave some out, or choose another posterior")]
-    TooManyVariables {
-        /// Number of variables.
-        got: usize,
-        /// The largest number.
-        most: usize,
-    },
-    /// A number outside its range.
-    #[error("{got} {what}: choose between {least} and {most}")]
-    OutOfRange {
-        /// Of what.
-        what: &'static str,
-        /// The number.
-        got: usize,
-        /// The least.
-        least: usize,
-        /// The largest.
-        most: usize,
-    },
-    /// More sets of parents than can be scored and searched.
-    #[error(
-        "{candidates} candidates and up to {parents} parents are {sets} sets for every variable; choose fewer, so that there \
-         are at most {MOST_SETS}"
-    )]
-    TooManySets {
-        /// Candidate parents of a variable.
-        candidates: usize,
-        /// Parents at most.
-        parents: usize,
-        /// Sets of them.
-        sets: usize,
-    },
-    /// A prior that counts for no number of rows.
-    #[error("a prior that counts for {0} rows: expected is a positive, finite number")]
-    PriorRows(f64),
-    /// A number of edges that is none.
-    #[error("{0} edges per node: expected is a positive, finite number")]
-    EdgesPerNode(f64),
-    /// A probability that is none.
-    #[error(
-        "the edge {from:?} -> {to:?} has the prior probability {probability}: it lies between 0 and 1, both excluded; \
-         what is certain is background knowledge"
-    )]
-    Probability {
-        /// Tail.
-        from: String,
-        /// Head.
-        to: String,
-        /// The number.
-        probability: f64,
-    },
-    /// A pair of names in the prior that is none.
-    #[error(
-        "the prior speaks of an edge {from:?} -> {to:?}: these are not two different variables of the data"
-    )]
-    UnknownPair {
-        /// Tail.
-        from: String,
-        /// Head.
-        to: String,
-    },
-    /// A pair that the prior names twice.
-    #[error("the prior has two probabilities of the edge {from:?} -> {to:?}")]
-    PairTwice {
-        /// Tail.
-        from: String,
-        /// Head.
-        to: String,
-    },
-    /// Numbers left their range.
-    #[error("the score of {name:?} is no finite number; check the units of the data")]
-    NotFinite {
-        /// The variable.
-        name: String,
-    },
-    /// A saved state of something else.
-    #[error("the saved state is of {what}; it goes only with the fit that wrote it")]
-    OtherState {
-        /// What differs.
-        what: &'static str,
-    },
-    /// The caller asked to stop; the state goes on.
-    #[error("interrupted")]
-    Interrupted(Box<State>),
-}
-
-/// An intercept, a variance, and one row to spare.
-const LEAST_ROWS: usize = 3;
-
 /// Sets of candidates for one variable: beyond this tables outgrow a laptop.
 const MOST_SETS: usize = 50_000;
+
+/// Sweeps at most: a slip of the keyboard beyond.
+const MOST_SWEEPS: usize = 10_000_000;
 
 /// Sets of parents are bits of one number.
 pub(super) const MOST_VARIABLES: usize = 128;
 
 impl Mcmc {
-    pub(super) fn check(&self, data: &Dataset) -> Result<(), McmcError> {
-        let ranges = [
-            (self.draws, "draws", 1, 1_000_000),
-            (self.chains, "chains", 1, 1000),
-            (self.least_sweeps, "sweeps at least", 4, 10_000_000),
-            (self.most_sweeps, "sweeps at most", self.least_sweeps, 10_000_000),
-            (self.candidates, "candidate parents", 1, 20),
-            (self.most_parents(), "parents at most", 1, 8),
-        ];
-        if let Some(&(got, what, least, most)) =
-            ranges.iter().find(|(got, _, least, most)| got < least || got > most)
-        {
-            return Err(McmcError::OutOfRange { what, got, least, most });
-        }
-        if !(self.prior_rows > 0.0 && self.prior_rows.is_finite()) {
-            return Err(McmcError::PriorRows(self.prior_rows));
-        }
-        let candidates = self.candidates.min(data.variables().saturating_sub(1));
-        let sets = small_sets(candidates, self.most_parents());
+    /// Are all numbers within their ranges?
+    pub fn check(&self) -> Result<(), SettingsError> {
+        check_count("draws", self.draws, 1..=1_000_000)?;
+        check_count("chains", self.chains, 1..=1000)?;
+        check_count("least-sweeps", self.least_sweeps, 4..=MOST_SWEEPS)?;
+        check_count("sweeps", self.most_sweeps, self.least_sweeps..=MOST_SWEEPS)?;
+        check_count("candidates", self.candidates, 1..=20)?;
+        check_count("max-parents", self.most_parents(), 1..=8)?;
+        check_positive("prior-rows", self.prior_rows)?;
+        self.prior.check()
+    }
+
+    /// Can the data be learned from, with these settings?
+    pub(super) fn check_data(&self, data: &Dataset) -> Result<(), FitError> {
+        self.check()?;
+        let (candidates, parents) =
+            (self.candidates.min(data.variables().saturating_sub(1)), self.most_parents());
+        let sets = small_sets(candidates, parents);
         if sets > MOST_SETS {
-            return Err(McmcError::TooManySets { candidates, parents: self.most_parents(), sets });
+            let problem = format!(
+                "{candidates} candidates and up to {parents} parents are {sets} sets for every variable; choose fewer, \
+                 so that there are at most {MOST_SETS}"
+            );
+            return Err(SettingsError::Conflict { problem }.into());
         }
         if data.variables() > MOST_VARIABLES {
-            return Err(McmcError::TooManyVariables { got: data.variables(), most: MOST_VARIABLES });
+            let (got, most) = (data.variables(), MOST_VARIABLES);
+            return Err(UnusableData::TooManyVariables { got, most }.into());
         }
-        self.prior.check(data.names())?;
-        for node in 0..data.variables() {
-            let rows = (0..data.rows()).filter(|&row| !data.targets(row).contains(node)).count();
-            if rows < LEAST_ROWS {
-                let name = data.names()[node].clone();
-                return Err(McmcError::TooFewRows { name, rows, least: LEAST_ROWS });
-            }
-        }
-        Ok(())
+        self.prior.check_names(data.names())?;
+        Ok(check_rows(data)?)
     }
 }
 

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::candidates::{Candidates, Scores};
 use super::chain::{Chain, Halves};
 use super::problem::Problem;
-use super::settings::{Mcmc, McmcError};
+use super::settings::Mcmc;
 use super::table::{bit, mask_of};
 use crate::data::Dataset;
 use crate::graph::Node;
 use crate::num::random::Seed;
-use crate::posterior::Knowledge;
+use crate::posterior::{FitError, Knowledge, StateMismatch};
 
 /// A fit between two pieces of work. Saved and read back, it goes on as if nothing had happened.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ impl State {
         data: &Dataset,
         knowledge: &Knowledge,
         seed: Seed,
-    ) -> Result<Self, McmcError> {
+    ) -> Result<Self, FitError> {
         self.check(data)?;
         let mut fresh = Self::start(settings, data, knowledge, seed);
         for (node, old) in fresh.nodes.iter_mut().zip(self.nodes) {
@@ -98,24 +98,24 @@ impl State {
     }
 
     /// Can this fit go on with the data and the knowledge?
-    pub(super) fn check_same(&self, data: &Dataset, knowledge: &Knowledge) -> Result<(), McmcError> {
+    pub(super) fn check_same(&self, data: &Dataset, knowledge: &Knowledge) -> Result<(), FitError> {
         self.check(data)?;
         let other = |(node, known): (Node, &OfNode)| {
             !known.scores.is_empty() && known.mark != Problem::new(&self.settings, data, node).mark
         };
         if self.nodes.iter().enumerate().any(other) {
-            return Err(McmcError::OtherState { what: "other data" });
+            return Err(StateMismatch::Data.into());
         }
         if self.knowledge != masks(knowledge) {
-            return Err(McmcError::OtherState { what: "other background knowledge" });
+            return Err(StateMismatch::Knowledge.into());
         }
         Ok(())
     }
 
     /// A state may come from a file that somebody changed.
-    fn check(&self, data: &Dataset) -> Result<(), McmcError> {
+    fn check(&self, data: &Dataset) -> Result<(), FitError> {
         if self.names[..] != data.names()[..] {
-            return Err(McmcError::OtherState { what: "other variables" });
+            return Err(StateMismatch::Variables.into());
         }
         let count = self.names.len();
         let fits = |nodes: &[Node]| nodes.iter().all(|&node| node < count);
@@ -129,7 +129,7 @@ impl State {
                 .nodes
                 .iter()
                 .all(|node| fits(&node.greedy) && node.candidates.as_deref().is_none_or(fits));
-        if whole { Ok(()) } else { Err(McmcError::OtherState { what: "no fit that is whole" }) }
+        if whole { Ok(()) } else { Err(StateMismatch::Damaged.into()) }
     }
 
     /// Nodes whose scores are known, of how many.

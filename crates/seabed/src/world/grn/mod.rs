@@ -7,11 +7,12 @@
 mod dynamics;
 mod error;
 mod generate;
-#[cfg(test)]
+#[cfg(all(test, feature = "sbml"))]
 mod golden;
 mod langevin;
 mod network;
 mod ode;
+#[cfg(feature = "sbml")]
 mod sbml;
 mod sbml_writer;
 #[cfg(test)]
@@ -23,6 +24,7 @@ pub use error::{NetworkError, NetworkFileError};
 pub use generate::{Generated, Organism};
 pub use network::{Gene, Input, LARGEST_HILL, MOST_MODULES, Module, Network};
 
+#[cfg(feature = "sbml")]
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -102,6 +104,7 @@ impl Grn {
     }
 
     /// The world of the network in an SBML file.
+    #[cfg(feature = "sbml")]
     pub fn read(path: &Path, measurement: Measurement) -> Result<Self, NetworkFileError> {
         Ok(Self::new(Network::read(path)?, measurement))
     }

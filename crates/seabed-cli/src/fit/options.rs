@@ -1,0 +1,274 @@
+//! The options of `seabed fit` that are about how to learn, and the posterior that they ask for.
+//!
+//! An option that the chosen posterior does not understand is refused, not ignored.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use seabed::data::{Dataset, read_graph};
+use seabed::graph::Dag;
+use seabed::posterior::bootstrap::GiesOptions;
+use seabed::posterior::dibs::{Estimator, GraphPrior, Noise, Weighting};
+use seabed::posterior::mcmc::EdgePrior;
+use seabed::posterior::{Posterior, PosteriorKind, PosteriorSettings};
+
+use crate::failure::Failure;
+
+#[derive(Args)]
+pub struct Options {
+    /// Number of draws from the posterior: 200 (mcmc) or 100 (bootstrap) without it; DiBS has --particles.
+    #[arg(long, value_name = "COUNT")]
+    draws: Option<usize>,
+
+    /// Number of chains, which are compared: 4 without it.
+    #[arg(long, value_name = "COUNT", help_heading = "Markov chains")]
+    chains: Option<usize>,
+    /// Largest number of parents: 5 (mcmc-linear) or 3 (mcmc-gp) without it.
+    #[arg(long, value_name = "COUNT", help_heading = "Markov chains")]
+    max_parents: Option<usize>,
+    /// Parents of a variable that are tried in all combinations, 12 without it; others are tried one at a time.
+    #[arg(long, value_name = "COUNT", help_heading = "Markov chains")]
+    candidates: Option<usize>,
+    /// Sweeps of each chain at most: 3200 without it. Chains end earlier once they agree and are worth as many
+    /// independent graphs as are drawn. With --resume, a fit whose chains did not agree goes on to more.
+    #[arg(long, value_name = "COUNT", help_heading = "Markov chains")]
+    pub sweeps: Option<u32>,
+    /// Prior probabilities of single edges: a .csv with the columns from, to, probability.
+    #[arg(long, value_name = "FILE", conflicts_with = "prior", help_heading = "Markov chains")]
+    edge_probabilities: Option<PathBuf>,
+
+    /// Which graphs are likely beforehand: `er` without it.
+    #[arg(long, value_enum, value_name = "NAME", help_heading = BOTH)]
+    prior: Option<PriorName>,
+    /// Expected number of edges for each variable, before cycles are ruled out (prior `er`): 1 without it.
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, help_heading = BOTH)]
+    edges_per_node: Option<f64>,
+    /// Bring variables to mean 0 and standard deviation 1 inside, `true` without it; results are in the data's units either way.
+    #[arg(long, value_name = "BOOL", help_heading = BOTH)]
+    standardise: Option<bool>,
+    /// Save the state of the fit when it ends or is interrupted (.json).
+    #[arg(long, value_name = "FILE", help_heading = BOTH)]
+    pub state: Option<PathBuf>,
+    /// Go on with an interrupted fit of the same data; its options and the seed are those of the saved state.
+    #[arg(long, value_name = "FILE", conflicts_with = "warm_start")]
+    pub resume: Option<PathBuf>,
+    /// Start from the saved state of a fit of earlier data of the same variables; mcmc takes over the scores of variables
+    /// about which there are no new rows.
+    #[arg(long, value_name = "FILE", help_heading = BOTH)]
+    pub warm_start: Option<PathBuf>,
+
+    /// Number of particles, which are the draws from the posterior: 20 without it.
+    #[arg(long, value_name = "COUNT", help_heading = "DiBS")]
+    particles: Option<usize>,
+    /// Largest number of steps, 3000 without it; a fit that is at rest stops by itself.
+    #[arg(long, value_name = "COUNT", help_heading = "DiBS")]
+    steps: Option<usize>,
+    /// Take all steps, whether anything changes or not.
+    #[arg(long, help_heading = "DiBS")]
+    all_steps: bool,
+    /// Graphs sampled for each particle at each step: 16 without it.
+    #[arg(long, value_name = "COUNT", help_heading = "DiBS")]
+    mc_samples: Option<usize>,
+    /// How sampled graphs are weighted: `columns` without it.
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "DiBS")]
+    estimator: Option<EstimatorName>,
+    /// Noise of the variables: `learned`, or `known=SD` in the data's units; `learned` without it.
+    #[arg(long, value_name = "NOISE", value_parser = parse_noise, help_heading = "DiBS")]
+    noise: Option<Noise>,
+    /// Weights of the particles: `uniform` without it.
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "DiBS")]
+    weights: Option<WeightingName>,
+    /// Graphs that each particle gives by a walk under the exact posterior (dibs-bge), 5 without it; 0: its own graph alone.
+    #[arg(long, value_name = "COUNT", help_heading = "DiBS")]
+    walk: Option<usize>,
+
+    /// One search of the data as they are, without resampling.
+    #[arg(long, help_heading = "Bootstrap")]
+    pub single: bool,
+    /// Price of a parameter in the score; half the logarithm of the number of rows (BIC) without it.
+    #[arg(long, value_name = "LAMBDA", allow_negative_numbers = true, help_heading = "Bootstrap")]
+    penalty: Option<f64>,
+    /// No variable gets more edges than this.
+    #[arg(long, value_name = "COUNT", help_heading = "Bootstrap")]
+    max_degree: Option<usize>,
+    /// A graph to start the search from (.csv).
+    #[arg(long, value_name = "FILE", help_heading = "Bootstrap")]
+    start: Option<PathBuf>,
+}
+
+const BOTH: &str = "Markov chains and DiBS";
+
+#[derive(Clone, Copy, ValueEnum)]
+enum PriorName {
+    /// Every edge is as likely as any other.
+    Er,
+    /// Few variables have many parents.
+    Sf,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum EstimatorName {
+    /// Column by column: far fewer samples are needed.
+    Columns,
+    /// Whole graphs, as in the DiBS paper.
+    Joint,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WeightingName {
+    /// All the same.
+    Uniform,
+    /// In proportion to the probability of graph, parameters and data.
+    LogJoint,
+}
+
+fn parse_noise(text: &str) -> Result<Noise, String> {
+    match text.strip_prefix("known=").map(str::parse) {
+        None if text == "learned" => Ok(Noise::Learned),
+        Some(Ok(sd)) => Ok(Noise::Known(sd)),
+        _ => Err("write `learned`, or `known=0.1` with a standard deviation".into()),
+    }
+}
+
+/// Puts a value that was given in its place.
+fn set<T: Clone>(place: &mut T, given: &Option<T>) {
+    if let Some(given) = given {
+        *place = given.clone();
+    }
+}
+
+impl Options {
+    /// The posterior that they ask for, checked.
+    pub fn posterior(&self, kind: PosteriorKind, data: &Dataset) -> Result<Posterior, Failure> {
+        let mut posterior = PosteriorSettings::for_own_data(kind).check(None)?;
+        let edges_per_node = self.edges_per_node.unwrap_or(1.0);
+        let misplaced = match &mut posterior {
+            Posterior::Mcmc(chains) => {
+                set(&mut chains.draws, &self.draws);
+                set(&mut chains.chains, &self.chains);
+                set(&mut chains.candidates, &self.candidates);
+                set(&mut chains.standardise, &self.standardise);
+                chains.max_parents = self.max_parents;
+                if let Some(sweeps) = self.sweeps.map(|sweeps| sweeps as usize) {
+                    chains.least_sweeps = chains.least_sweeps.min(sweeps);
+                    chains.most_sweeps = sweeps;
+                }
+                chains.prior = match (&self.edge_probabilities, self.prior) {
+                    (Some(path), _) => {
+                        EdgePrior::Pairs { probabilities: read_probabilities(path)?, edges_per_node }
+                    }
+                    (None, Some(PriorName::Sf)) => EdgePrior::Sf,
+                    (None, _) => EdgePrior::Er { edges_per_node },
+                };
+                self.of_dibs().or(self.of_bootstrap())
+            }
+            Posterior::Dibs(dibs) => {
+                set(&mut dibs.particles, &self.particles);
+                set(&mut dibs.steps, &self.steps);
+                set(&mut dibs.samples, &self.mc_samples);
+                dibs.acyclicity_samples = dibs.acyclicity_samples.min(dibs.samples);
+                set(&mut dibs.noise, &self.noise);
+                set(&mut dibs.walk, &self.walk);
+                set(&mut dibs.standardise, &self.standardise);
+                dibs.stop_early = !self.all_steps;
+                if let Some(EstimatorName::Joint) = self.estimator {
+                    dibs.estimator = Estimator::Joint;
+                }
+                if let Some(WeightingName::LogJoint) = self.weights {
+                    dibs.weighting = Weighting::LogJoint;
+                }
+                dibs.prior = match self.prior {
+                    Some(PriorName::Sf) => GraphPrior::Sf,
+                    _ => GraphPrior::Er { edges_per_node },
+                };
+                self.of_chains().or(self.of_bootstrap()).or(self.draws.map(|_| "--draws"))
+            }
+            Posterior::Bootstrap(bootstrap) => {
+                set(&mut bootstrap.draws, &self.draws);
+                bootstrap.penalty = self.penalty;
+                bootstrap.search = GiesOptions {
+                    start: self.start.as_deref().map(|path| read_start(path, data)).transpose()?,
+                    max_degree: self.max_degree,
+                };
+                self.of_chains().or(self.of_dibs()).or(self.of_both())
+            }
+        };
+        if let Some(option) = misplaced {
+            return Err(Failure::Input(anyhow::anyhow!(
+                "{option} does not go with this --posterior; see --help"
+            )));
+        }
+        posterior.check()?;
+        Ok(posterior)
+    }
+
+    /// The first option of Markov chains alone that was given; likewise below.
+    fn of_chains(&self) -> Option<&'static str> {
+        given(&[
+            (self.chains.is_some(), "--chains"),
+            (self.max_parents.is_some(), "--max-parents"),
+            (self.candidates.is_some(), "--candidates"),
+            (self.sweeps.is_some(), "--sweeps"),
+            (self.edge_probabilities.is_some(), "--edge-probabilities"),
+        ])
+    }
+
+    fn of_both(&self) -> Option<&'static str> {
+        given(&[
+            (self.prior.is_some(), "--prior"),
+            (self.edges_per_node.is_some(), "--edges-per-node"),
+            (self.standardise.is_some(), "--standardise"),
+            (self.state.is_some(), "--state"),
+            (self.warm_start.is_some(), "--warm-start"),
+        ])
+    }
+
+    fn of_dibs(&self) -> Option<&'static str> {
+        given(&[
+            (self.particles.is_some(), "--particles"),
+            (self.steps.is_some(), "--steps"),
+            (self.all_steps, "--all-steps"),
+            (self.mc_samples.is_some(), "--mc-samples"),
+            (self.estimator.is_some(), "--estimator"),
+            (self.noise.is_some(), "--noise"),
+            (self.weights.is_some(), "--weights"),
+            (self.walk.is_some(), "--walk"),
+        ])
+    }
+
+    fn of_bootstrap(&self) -> Option<&'static str> {
+        given(&[
+            (self.single, "--single"),
+            (self.penalty.is_some(), "--penalty"),
+            (self.max_degree.is_some(), "--max-degree"),
+            (self.start.is_some(), "--start"),
+        ])
+    }
+}
+
+fn given(options: &[(bool, &'static str)]) -> Option<&'static str> {
+    options.iter().find(|(given, _)| *given).map(|(_, option)| *option)
+}
+
+fn read_start(path: &Path, data: &Dataset) -> Result<Dag, Failure> {
+    let dag = read_graph(path)?.aligned(data.names()).and_then(|graph| graph.to_dag());
+    dag.map_err(|error| Failure::Input(anyhow::anyhow!("{}: {error}", path.display())))
+}
+
+fn read_probabilities(path: &Path) -> Result<Vec<(String, String, f64)>, Failure> {
+    let wrong = |problem: String| {
+        Failure::Input(anyhow::anyhow!(
+            "{}: {problem}; the form is a line `from,to,probability` and then one line an edge, for example `A,B,0.8`",
+            path.display()
+        ))
+    };
+    let mut reader = csv::ReaderBuilder::new()
+        .trim(csv::Trim::All)
+        .from_path(path)
+        .map_err(|error| wrong(error.to_string()))?;
+    if reader.headers().map_err(|error| wrong(error.to_string()))? != vec!["from", "to", "probability"] {
+        return Err(wrong("it does not begin with the names of the columns".into()));
+    }
+    let rows = reader.deserialize::<(String, String, f64)>();
+    rows.map(|row| row.map_err(|error| wrong(error.to_string()))).collect()
+}

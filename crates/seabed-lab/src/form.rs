@@ -1,0 +1,90 @@
+//! Forms: the table that goes to the laboratory, to be filled in and recorded.
+
+use std::io::Write;
+
+use super::state::{Experiment, State, Status};
+use seabed::data::{Names, TARGETS_COLUMN};
+use seabed::graph::Node;
+
+/// The name of an experiment in forms: `E007`. No spreadsheet takes it for a number or a date.
+pub fn experiment_name(id: i64) -> String {
+    format!("E{id:03}")
+}
+
+/// The experiment of a name.
+pub(super) fn experiment_number(name: &str) -> Option<i64> {
+    let digits = name.trim().strip_prefix(['E', 'e'])?;
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+/// A row of a form.
+pub struct FormRow {
+    /// The experiment's name.
+    pub experiment: String,
+    /// Counted from 1.
+    pub replicate: u32,
+    /// One a variable; what is set is filled in.
+    pub cells: Vec<Option<f64>>,
+    /// What is set.
+    pub targets: Vec<Node>,
+    /// Empty as long as nothing happened.
+    pub status: &'static str,
+}
+
+impl FormRow {
+    /// The row of an experiment that is still to be made.
+    pub fn to_fill(experiment: String, replicate: u32, settings: &[(Node, f64)], variables: usize) -> Self {
+        let mut cells = vec![None; variables];
+        for &(node, value) in settings {
+            cells[node] = Some(value);
+        }
+        let targets = settings.iter().map(|&(node, _)| node).collect();
+        Self { experiment, replicate, cells, targets, status: "" }
+    }
+}
+
+/// Writes a form: one row a replicate of an experiment.
+pub fn write_form(out: &mut dyn Write, names: &Names, rows: &[FormRow]) -> csv::Result<()> {
+    let mut table = csv::Writer::from_writer(out);
+    let variables = names.iter().map(String::as_str);
+    let header = ["experiment", "replicate"].into_iter().chain(variables).chain([TARGETS_COLUMN, "status"]);
+    table.write_record(header)?;
+    for row in rows {
+        let cells = row.cells.iter().map(|cell| cell.map_or(String::new(), |value| value.to_string()));
+        let places = [row.experiment.clone(), row.replicate.to_string()];
+        let targets = super::store::targets_text(&row.targets, names);
+        table.write_record(places.into_iter().chain(cells).chain([targets, row.status.to_string()]))?;
+    }
+    Ok(table.flush()?)
+}
+
+impl State {
+    /// The form of a proposal as it stands: what was recorded is filled in.
+    pub fn form(&self, proposal: i64) -> Vec<FormRow> {
+        let of_proposal = self.live().filter(|experiment| experiment.proposal == Some(proposal));
+        of_proposal.flat_map(|experiment| self.form_rows(experiment)).collect()
+    }
+
+    fn form_rows(&self, experiment: &Experiment) -> Vec<FormRow> {
+        let last = experiment.records.keys().next_back().copied().unwrap_or(0).max(experiment.replicates);
+        let row = |replicate: u32| {
+            let name = experiment_name(experiment.id);
+            match experiment.newest(replicate).filter(|record| record.status != Status::Pending) {
+                None => {
+                    let variables = self.variables.names().len();
+                    FormRow::to_fill(name, replicate, &experiment.settings, variables)
+                }
+                Some(record) => FormRow {
+                    experiment: name,
+                    replicate,
+                    cells: record.row.cells.clone(),
+                    targets: record.row.targets.clone(),
+                    status: record.status.name(),
+                },
+            }
+        };
+        let known =
+            |replicate: &u32| *replicate <= experiment.replicates || experiment.newest(*replicate).is_some();
+        (1..=last).filter(known).map(row).collect()
+    }
+}

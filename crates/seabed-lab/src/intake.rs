@@ -1,0 +1,333 @@
+//! Data files on their way into a campaign: which column is what, what a cell must be, and what is worth a warning.
+//!
+//! Nothing is dropped: a row with missing values is kept, and set aside by the fit. What cannot be understood is refused
+//! as a whole file.
+
+use std::fs;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::state::{Row, Source, State};
+use super::variables::{RESERVED, Variables};
+use super::{Lab, LabError, time};
+use seabed::data::{
+    Place, ReadOptions, Sheet, SheetRow, TARGET_SEPARATOR, TARGETS_COLUMN, cell_value, closest, position,
+    read_table,
+};
+use seabed::graph::Node;
+
+/// How a data file is added.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct AddOptions {
+    /// Also if the same content was added before.
+    pub again: bool,
+    /// Columns to leave out.
+    pub ignore: Vec<String>,
+    /// What the user says to it.
+    pub note: String,
+}
+
+/// What was added.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Added {
+    /// By which action.
+    pub action: i64,
+    /// Rows in all.
+    pub rows: usize,
+    /// Rows with targets.
+    pub interventional: usize,
+    /// Rows with missing values, which fits set aside.
+    pub incomplete: usize,
+    /// What is worth a look.
+    pub warnings: Vec<String>,
+}
+
+impl Lab {
+    /// Adds the rows of a data file (.csv or .parquet).
+    pub fn add(&mut self, path: &Path, options: &AddOptions) -> Result<Added, LabError> {
+        let content = fs::read(path).map_err(LabError::file(path))?;
+        let (file, sha256) = (path.display().to_string(), hash(&content));
+        let parquet = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
+        self.change(|change, state| {
+            let before = state.sources.iter().find(|source| source.sha256 == sha256);
+            if let Some(before) = before.filter(|_| !options.again) {
+                let at = state.actions.iter().find(|action| action.id == before.action);
+                return Err(LabError::AddedBefore {
+                    file: file.clone(),
+                    at: at.map_or(String::new(), |action| action.at.clone()),
+                    action: before.action,
+                    before: before.file.clone(),
+                });
+            }
+            let rows = if parquet {
+                complete_rows(path, &options.ignore, &state.variables)?
+            } else {
+                data_rows(&Sheet::read(&content[..], &file)?, &options.ignore, &state.variables)?
+            };
+            let numbered: Vec<(usize, &Row)> = rows.iter().map(|(number, row)| (*number, row)).collect();
+            let warnings = warnings(&numbered, state);
+            let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
+            let interventional = rows.iter().filter(|row| !row.targets.is_empty()).count();
+            let incomplete = rows.iter().filter(|row| !row.is_complete()).count();
+            let what = format!("{} rows of {file}", rows.len());
+            let action = change.action("add", &what, &time::now(), &options.note)?;
+            let count = rows.len();
+            let source = Source { action, file: file.clone(), sha256: sha256.clone(), rows };
+            change.source(action, &source, state.variables.names())?;
+            Ok(Added { action, rows: count, interventional, incomplete, warnings })
+        })
+    }
+}
+
+pub(super) fn hash(content: &[u8]) -> String {
+    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Where the columns of a sheet are that mean something.
+pub(super) struct Columns {
+    /// `[variables]`: the column of each, if there is one.
+    pub(super) variables: Vec<Option<usize>>,
+    /// By the order of [`RESERVED`].
+    pub(super) reserved: [Option<usize>; RESERVED.len()],
+}
+
+impl Columns {
+    pub(super) fn of(sheet: &Sheet, ignore: &[String], variables: &Variables) -> Result<Self, LabError> {
+        let names = variables.names();
+        let refused = |problem: String| LabError::refused(&sheet.file, problem);
+        if let Some(nothing) = ignore.iter().find(|name| !sheet.header.contains(name)) {
+            return Err(refused(format!("there is no column {nothing:?} to ignore")));
+        }
+        let mut columns = Self { variables: vec![None; names.len()], reserved: [None; RESERVED.len()] };
+        for (k, name) in sheet.header.iter().enumerate().filter(|(_, name)| !ignore.contains(name)) {
+            // Spreadsheets leave columns of nothing behind.
+            if name.is_empty() && sheet.rows.iter().all(|row| row.cells[k].is_empty()) {
+                continue;
+            }
+            let place = match (position(names, name), RESERVED.iter().position(|known| known == name)) {
+                (Some(node), _) => &mut columns.variables[node],
+                (None, Some(which)) => &mut columns.reserved[which],
+                (None, None) => {
+                    let near = closest(name, names)
+                        .map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+                    return Err(refused(format!(
+                        "column {name:?} is no variable of the campaign{near}; remove it, or leave it out with --ignore"
+                    )));
+                }
+            };
+            if place.replace(k).is_some() {
+                return Err(refused(format!("two columns are called {name:?}; give each its own name")));
+            }
+        }
+        Ok(columns)
+    }
+
+    /// The text of a reserved column in a row; empty if there is no such column.
+    pub(super) fn text<'r>(&self, name: &str, row: &'r SheetRow) -> &'r str {
+        let which = RESERVED.iter().position(|known| *known == name).and_then(|which| self.reserved[which]);
+        which.map_or("", |k| &row.cells[k])
+    }
+
+    /// The values of a row, one a variable.
+    pub(super) fn cells(&self, row: &SheetRow, variables: &Variables) -> Result<Vec<Option<f64>>, LabError> {
+        let cell = |(node, column): (Node, &Option<usize>)| {
+            let Some(column) = *column else { return Ok(None) };
+            let name = &variables.names()[node];
+            let value = cell_value(&row.cells[column], &row.place, name)?;
+            match value.and_then(|value| variables.refuses(node, value)) {
+                None => Ok(value),
+                Some(problem) => Err(LabError::refused(
+                    Place { column: Some(name.clone()), ..row.place.clone() },
+                    format!("{problem}; correct it or leave the cell empty"),
+                )),
+            }
+        };
+        self.variables.iter().enumerate().map(cell).collect()
+    }
+
+    /// The targets of a row, ascending.
+    pub(super) fn targets(&self, row: &SheetRow, variables: &Variables) -> Result<Vec<Node>, LabError> {
+        let names = variables.names();
+        let mut targets = Vec::new();
+        for name in self.text(TARGETS_COLUMN, row).split(TARGET_SEPARATOR).map(str::trim) {
+            if name.is_empty() {
+                continue;
+            }
+            let Some(node) = position(names, name) else {
+                let near =
+                    closest(name, names).map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+                let place = Place { column: Some(TARGETS_COLUMN.into()), ..row.place.clone() };
+                return Err(LabError::refused(place, format!("{name:?} is no variable{near}")));
+            };
+            targets.push(node);
+        }
+        targets.sort_unstable();
+        targets.dedup();
+        Ok(targets)
+    }
+}
+
+/// The rows of a sheet with their numbers in it.
+fn data_rows(sheet: &Sheet, ignore: &[String], variables: &Variables) -> Result<Vec<(usize, Row)>, LabError> {
+    let columns = Columns::of(sheet, ignore, variables)?;
+    let of_form =
+        |name: &&str| RESERVED.iter().position(|known| known == name).and_then(|k| columns.reserved[k]);
+    if let Some(name) =
+        RESERVED.iter().filter(|name| **name != TARGETS_COLUMN).find(|name| of_form(name).is_some())
+    {
+        return Err(LabError::refused(
+            &sheet.file,
+            format!(
+                "column {name:?} belongs to a form; forms go in with `seabed lab record`, or use --ignore {name}"
+            ),
+        ));
+    }
+    if let Some(node) = columns.variables.iter().position(Option::is_none) {
+        return Err(LabError::refused(
+            &sheet.file,
+            format!("there is no column {:?}; add it (its cells may be empty)", variables.names()[node]),
+        ));
+    }
+    let row = |row: &SheetRow| {
+        let (targets, cells) = (columns.targets(row, variables)?, columns.cells(row, variables)?);
+        Ok((row.place.row.unwrap_or(0), Row { targets, cells }))
+    };
+    let rows: Vec<(usize, Row)> = sheet.rows.iter().map(row).collect::<Result<_, LabError>>()?;
+    if rows.is_empty() {
+        return Err(LabError::refused(&sheet.file, "there are no rows"));
+    }
+    Ok(rows)
+}
+
+/// The rows of a Parquet file, which must be complete.
+fn complete_rows(
+    path: &Path,
+    ignore: &[String],
+    variables: &Variables,
+) -> Result<Vec<(usize, Row)>, LabError> {
+    let data = read_table(path, &ReadOptions { ignore: ignore.to_vec() })?.dataset;
+    let data = data.reordered(variables.names())?;
+    let row = |row: usize| {
+        let place =
+            || Place { file: Some(path.display().to_string()), row: Some(row + 1), ..Place::default() };
+        let cells = (0..data.variables()).map(|node| {
+            let value = data.column(node)[row];
+            let refusal = variables.refuses(node, value);
+            refusal.map_or(Ok(Some(value)), |problem| Err(LabError::refused(place(), problem)))
+        });
+        let (targets, cells) = (data.targets(row).iter().collect(), cells.collect::<Result<_, _>>()?);
+        Ok((row + 1, Row { targets, cells }))
+    };
+    (0..data.rows()).map(row).collect()
+}
+
+/// So many times larger or smaller than what is known is a slip of units rather than a finding.
+const SLIP: f64 = 30.0;
+
+/// What is unusual about new rows, which have numbers in their file, given what is known.
+pub(super) fn warnings(rows: &[(usize, &Row)], state: &State) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (node, variable) in state.variables.list().iter().enumerate() {
+        let name = &variable.name;
+        let set = |row: &Row| row.targets.contains(&node);
+        let values = |which: bool| {
+            let rows = rows.iter().filter(move |(_, row)| set(row) == which);
+            rows.filter_map(move |(number, row)| row.cells[node].map(|value| (*number, value)))
+        };
+        let allowed = |value: f64| match (&variable.levels, variable.bounds) {
+            (Some(levels), _) => levels.contains(&value),
+            (None, Some([low, high])) => (low..=high).contains(&value),
+            (None, None) => true,
+        };
+        let outside: Vec<(usize, f64)> = values(true).filter(|(_, value)| !allowed(*value)).collect();
+        if let Some((row, value)) = outside.first() {
+            warnings.push(format!(
+                "{name} was set to a value that the variables file does not allow in {} rows, first in row {row} ({value})",
+                outside.len()
+            ));
+        }
+        let unset = rows.iter().find(|(_, row)| set(row) && row.cells[node].is_none());
+        if let Some((number, _)) = unset {
+            warnings.push(format!("row {number}: {name} was set, but to what is not said"));
+        }
+        let measured: Vec<(usize, f64)> = values(false).collect();
+        if let Some([low, high]) = variable.bounds {
+            // Bounds are for what is set; what is measured may well be a little beyond.
+            let (least, most) = (low - (high - low), high + (high - low));
+            let beyond: Vec<_> =
+                measured.iter().filter(|(_, value)| !(least..=most).contains(value)).collect();
+            if let Some((row, value)) = beyond.first() {
+                warnings.push(format!(
+                    "{} values of {name} are far outside its bounds {low} to {high}, first in row {row} ({value})",
+                    beyond.len()
+                ));
+            }
+        }
+        let known: Vec<f64> = state.rows().filter_map(|row| row.cells[node]).collect();
+        warnings.extend(slip(&measured, &known, variable.bounds).map(|slip| {
+            let unit = if variable.unit.is_empty() {
+                String::new()
+            } else {
+                format!(" Its unit is {}.", variable.unit)
+            };
+            format!("{name}: {slip}; another unit, or a slip of the decimal point?{unit}")
+        }));
+    }
+    warnings
+}
+
+/// Are new values orders of magnitude off? Medians are compared first, then single values with the largest known one.
+fn slip(new: &[(usize, f64)], known: &[f64], bounds: Option<[f64; 2]>) -> Option<String> {
+    let by_data = known.len() >= 3;
+    let largest = if by_data {
+        known.iter().fold(0.0f64, |largest, value| largest.max(value.abs()))
+    } else {
+        bounds.map_or(0.0, |[low, high]| low.abs().max(high.abs()))
+    };
+    if by_data {
+        let (here, there) =
+            (median(new.iter().map(|(_, value)| value.abs()))?, median(known.iter().map(|v| v.abs()))?);
+        let ratio = here / there;
+        if ratio.is_finite() && ratio > 0.0 && !(1.0 / SLIP..=SLIP).contains(&ratio) {
+            let (times, which) = if ratio > 1.0 { (ratio, "larger") } else { (1.0 / ratio, "smaller") };
+            return Some(format!("values are typically {times:.0} times {which} than those known"));
+        }
+    }
+    let (row, value) = new.iter().find(|(_, value)| largest > 0.0 && value.abs() > SLIP * largest)?;
+    Some(format!("row {row} has {value}, {:.0} times what was known", value.abs() / largest))
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_of_units_are_seen_and_ordinary_values_are_not() {
+        let known: Vec<f64> = (1..=50).map(f64::from).collect();
+        let numbered = |values: &[f64]| -> Vec<(usize, f64)> { (1..).zip(values.iter().copied()).collect() };
+        assert_eq!(slip(&numbered(&[3.0, 60.0, -20.0]), &known, None), None);
+        let larger = slip(&numbered(&[3e3, 6e4, 2e4]), &known, None).unwrap();
+        assert_eq!(larger, "values are typically 769 times larger than those known");
+        assert!(slip(&numbered(&[3e-3, 6e-2, 2e-2]), &known, None).unwrap().contains("smaller"));
+        assert_eq!(
+            slip(&numbered(&[3.0, 5e4, 7.0]), &known, None).unwrap(),
+            "row 2 has 50000, 1000 times what was known"
+        );
+        // Without data the bounds tell.
+        assert!(slip(&numbered(&[3.0, 400.0]), &[], Some([0.0, 10.0])).is_some());
+        assert_eq!(slip(&numbered(&[3.0, 40.0]), &[], Some([0.0, 10.0])), None);
+        assert_eq!(slip(&[], &known, None), None);
+    }
+
+    #[test]
+    fn hashes_are_those_of_everybody() {
+        assert_eq!(hash(b""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    }
+}

@@ -1,0 +1,272 @@
+//! The laboratory of seabed: a campaign with real data in one crash-safe file.
+//!
+//! No simulator and no truth; experiments take weeks, and results come late, partly, or not as planned. A campaign is a
+//! SQLite file. Every command that changes it is one transaction and one *action*: nothing that was acknowledged is ever
+//! lost or half there, nothing is ever deleted, and the last action can be taken back.
+//!
+//! - `variables`: units, transforms, what can be set, what is known;
+//! - `open`: making and opening files, recognising what is no campaign; `load` and `store`: all other SQL;
+//!   `digest`: fingerprints of what was written;
+//! - `state`: the campaign in memory, as every decision sees it;
+//! - `intake` and `record`: what comes in, checked: data files, and filled forms; `form`: the forms;
+//! - `belief` and `propose`: what is believed, and what to do next; `status`, `export`: what people look at.
+
+#![warn(missing_docs)]
+
+mod belief;
+mod digest;
+mod export;
+mod form;
+mod intake;
+mod load;
+mod open;
+mod propose;
+mod record;
+mod state;
+mod status;
+mod store;
+mod time;
+mod variables;
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use seabed::ErrorKind;
+use seabed::data::DataError;
+use seabed::design::DesignError;
+use seabed::posterior::FitError;
+use seabed::scm::ScmFileError;
+use seabed::settings::SettingsError;
+
+pub use belief::BeliefSummary;
+pub use form::{FormRow, experiment_name, write_form};
+pub use intake::{AddOptions, Added};
+pub use propose::{ProposalRequest, Proposed};
+pub use record::{Correction, Recorded};
+pub use state::{Action, Experiment, Proposal, Record, Row, Settings, Source, State, Status};
+pub use status::{Edge, PendingOutcome, RoundSummary, Summary};
+pub use variables::{RESERVED, Transform, Variable, Variables, draft};
+
+/// A campaign's file, open.
+pub struct Lab {
+    path: PathBuf,
+    connection: Connection,
+}
+
+/// What was taken back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Undone {
+    /// The action.
+    pub action: Action,
+}
+
+/// Why something cannot be done in a laboratory.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// A file that is there already.
+    #[error("{}: there is a file already; choose another name", path.display())]
+    Exists {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A file that is no campaign.
+    #[error("{}: this is no campaign ({why}); `seabed lab new` makes one", path.display())]
+    NotACampaign {
+        /// Which.
+        path: PathBuf,
+        /// How it shows.
+        why: String,
+    },
+    /// A file of a later version of the program.
+    #[error(
+        "{}: the campaign has version {found}, this program knows versions up to {known}; use a newer seabed (the file is \
+         left as it is)",
+        path.display()
+    )]
+    Newer {
+        /// Which.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// Ours.
+        known: u32,
+    },
+    /// A file that is damaged.
+    #[error(
+        "{}: the campaign is damaged ({problem}); the file is left as it is: take the newest copy of it, or get out what \
+         can be read with `sqlite3 FILE .recover`",
+        path.display()
+    )]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+        /// How it shows.
+        problem: String,
+    },
+    /// Another process is writing and did not end in time.
+    #[error("{}: {} is writing to it; wait until it is done (--wait SECONDS waits longer)", path.display(),
+        holder.map_or("another process".to_string(), |pid| format!("process {pid}")))]
+    Busy {
+        /// Which.
+        path: PathBuf,
+        /// Its number, where the system tells.
+        holder: Option<i32>,
+    },
+    /// The database does not work.
+    #[error("{}: {source}", path.display())]
+    Database {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: DatabaseError,
+    },
+    /// A file that cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A variables file that cannot be used.
+    #[error("{source_name}: {problem}")]
+    Variables {
+        /// The file.
+        source_name: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Data or a form that the campaign cannot take.
+    #[error("{place}: {problem}")]
+    Refused {
+        /// The file, and where in it.
+        place: String,
+        /// What is wrong, and the way out.
+        problem: String,
+    },
+    /// The same file for the second time.
+    #[error(
+        "{file}: the same content was added on {at} (action {action}, as {before}); nothing was added. If these are \
+         other measurements all the same, use --again"
+    )]
+    AddedBefore {
+        /// The file.
+        file: String,
+        /// When.
+        at: String,
+        /// By which action.
+        action: i64,
+        /// Its name then.
+        before: String,
+    },
+    /// An experiment that is not there.
+    #[error("there is no experiment {name} in this campaign{hint}")]
+    NoExperiment {
+        /// As it was typed.
+        name: String,
+        /// What may be meant.
+        hint: String,
+    },
+    /// Nothing to learn from.
+    #[error("no complete row of data yet; `seabed lab add` takes observations in")]
+    NoData,
+    /// Numbers beyond what can be computed with.
+    #[error(
+        "the expected information is no finite number: some values are too extreme to compute with; look at bounds, units \
+         and transforms"
+    )]
+    Extreme,
+    /// Nothing to take back.
+    #[error("there is nothing to undo: no action but the making of the campaign is in force")]
+    NothingToUndo,
+    /// Others changed the campaign again and again.
+    #[error("others change the campaign faster than a batch can be designed; try again when they are done")]
+    Changing,
+    /// No experiment is possible.
+    #[error("no experiment is possible: the variables file and the options leave none")]
+    EmptyBatch,
+    /// The observer asked for an end.
+    #[error("interrupted; nothing is lost: the same command goes on")]
+    Stopped,
+    /// Settings that cannot be used.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// A belief that cannot be formed.
+    #[error("posterior: {0}")]
+    Fit(FitError),
+    /// A batch that cannot be designed.
+    #[error("design: {0}")]
+    Design(DesignError),
+    /// A file that cannot be understood.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// A stored belief that cannot be read.
+    #[error(transparent)]
+    Scm(#[from] ScmFileError),
+}
+
+impl LabError {
+    fn file(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        |source| Self::File { path: path.to_path_buf(), source }
+    }
+
+    fn refused(place: impl ToString, problem: impl Into<String>) -> Self {
+        Self::Refused { place: place.to_string(), problem: problem.into() }
+    }
+
+    /// Whose fault it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Busy { .. } | Self::Database { .. } | Self::File { .. } | Self::Changing => {
+                ErrorKind::Environment
+            }
+            Self::Stopped => ErrorKind::Stopped,
+            Self::Data(error) => error.kind(),
+            Self::Fit(error) => error.kind(),
+            Self::Design(error) => error.kind(),
+            _ => ErrorKind::Input,
+        }
+    }
+}
+
+impl From<FitError> for LabError {
+    fn from(error: FitError) -> Self {
+        match error {
+            FitError::Stopped(_) => Self::Stopped,
+            error => Self::Fit(error),
+        }
+    }
+}
+
+impl From<DesignError> for LabError {
+    fn from(error: DesignError) -> Self {
+        match error.kind() {
+            ErrorKind::Stopped => Self::Stopped,
+            _ => Self::Design(error),
+        }
+    }
+}
+
+/// What the database says.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct DatabaseError(#[from] rusqlite::Error);
+
+impl Lab {
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes back the last action that is in force. It stays in the history.
+    pub fn undo(&mut self) -> Result<Undone, LabError> {
+        self.change(|change, state| {
+            let last = state.actions.iter().rev().find(|action| action.undone.is_none());
+            let Some(action) = last.filter(|action| action.kind != "new") else {
+                return Err(LabError::NothingToUndo);
+            };
+            change.undo(action.id, &time::now())?;
+            Ok(Undone { action: action.clone() })
+        })
+    }
+}

@@ -1,0 +1,188 @@
+//! The campaign out of its file: what is in force, as a plain value. Nothing here writes.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, Row as SqlRow};
+use serde::de::DeserializeOwned;
+
+use super::LabError;
+use super::state::{Action, Experiment, Proposal, Record, Row, Source, State, Status};
+use super::variables::Variables;
+use seabed::data::{TARGET_SEPARATOR, position};
+use seabed::graph::Node;
+
+type Names<'a> = &'a [String];
+
+/// Why the content of a file is not a campaign.
+pub(super) enum Unreadable {
+    Database(rusqlite::Error),
+    Content(String),
+    Lab(LabError),
+}
+
+impl From<rusqlite::Error> for Unreadable {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+/// The error as the user should see it.
+pub(super) fn unreadable(path: &std::path::Path, error: Unreadable) -> LabError {
+    match error {
+        Unreadable::Database(error) => super::open::classify_sqlite_error(path, error),
+        Unreadable::Content(problem) => LabError::Damaged { path: path.to_path_buf(), problem },
+        Unreadable::Lab(error) => LabError::Damaged { path: path.to_path_buf(), problem: error.to_string() },
+    }
+}
+
+/// Everything in force, and the history.
+pub(super) fn load(connection: &Connection) -> Result<State, Unreadable> {
+    let seed: i64 = connection.query_row("SELECT seed FROM campaign", [], |row| row.get(0))?;
+    let actions =
+        list(connection, "SELECT id, kind, what, at, note, undone FROM action ORDER BY id", |row| {
+            let (id, kind, what) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(Action { id, kind, what, at: row.get(3)?, note: row.get(4)?, undone: row.get(5)? })
+        })?;
+    let variables_text: String = connection.query_row(
+        "SELECT text FROM variables JOIN action ON action.id = action WHERE undone IS NULL ORDER BY action DESC LIMIT 1",
+        [],
+        |row| row.get(0),
+    )?;
+    let variables =
+        Variables::from_toml(&variables_text, "the variables of the campaign").map_err(Unreadable::Lab)?;
+    let names = variables.names().clone();
+    Ok(State {
+        seed: seed as u64,
+        sources: sources(connection, &names)?,
+        proposals: proposals(connection)?,
+        experiments: experiments(connection, &names)?,
+        actions,
+        variables,
+        variables_text,
+    })
+}
+
+fn sources(connection: &Connection, names: Names<'_>) -> Result<Vec<Source>, Unreadable> {
+    let found = list(
+        connection,
+        "SELECT source.id, action, file, sha256, rows FROM source JOIN action ON action.id = action \
+         WHERE undone IS NULL ORDER BY source.id",
+        |row| {
+            let id: i64 = row.get(0)?;
+            let (action, file, sha256) = (row.get(1)?, row.get(2)?, row.get(3)?);
+            let rows: i64 = row.get(4)?;
+            Ok((id, rows, Source { action, file, sha256, rows: Vec::new() }))
+        },
+    )?;
+    let mut rows: BTreeMap<i64, Vec<Row>> = BTreeMap::new();
+    let texts = list(
+        connection,
+        "SELECT source, targets, cells FROM measured JOIN source ON source.id = source \
+         JOIN action ON action.id = action WHERE undone IS NULL ORDER BY measured.id",
+        |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?)),
+    )?;
+    for (source, targets, cells) in texts {
+        rows.entry(source).or_default().push(row(&targets, &cells, names)?);
+    }
+    let mut sources = Vec::with_capacity(found.len());
+    for (id, count, mut source) in found {
+        source.rows = rows.remove(&id).unwrap_or_default();
+        if source.rows.len() as i64 != count {
+            let problem = format!("{} rows of {} are there, not {count}", source.rows.len(), source.file);
+            return Err(Unreadable::Content(problem));
+        }
+        sources.push(source);
+    }
+    Ok(sources)
+}
+
+fn proposals(connection: &Connection) -> Result<Vec<Proposal>, Unreadable> {
+    let found = list(
+        connection,
+        "SELECT proposal.id, action, belief, wishes, designed FROM proposal JOIN action ON action.id = action \
+         WHERE undone IS NULL ORDER BY proposal.id",
+        |row| {
+            let texts = (row.get::<_, String>(3)?, row.get::<_, String>(4)?);
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, texts))
+        },
+    )?;
+    let proposal = |(id, action, belief, (request, designed)): (i64, i64, i64, (String, String))| {
+        let (request, designed) = (parsed(&request, "proposal")?, parsed(&designed, "proposal")?);
+        Ok(Proposal { id, action, belief, request, designed })
+    };
+    found.into_iter().map(proposal).collect()
+}
+
+fn experiments(connection: &Connection, names: Names<'_>) -> Result<Vec<Experiment>, Unreadable> {
+    let found = list(
+        connection,
+        "SELECT experiment.id, action, proposal, settings, replicates, undone IS NULL FROM experiment \
+         JOIN action ON action.id = action ORDER BY experiment.id",
+        |row| {
+            let settings: String = row.get(3)?;
+            let (id, action, proposal) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let (replicates, live, records) = (row.get(4)?, row.get(5)?, BTreeMap::new());
+            Ok((
+                settings,
+                Experiment { id, action, proposal, settings: Vec::new(), replicates, live, records },
+            ))
+        },
+    )?;
+    let mut experiments = Vec::with_capacity(found.len());
+    for (settings, mut experiment) in found {
+        let settings: Vec<(String, f64)> = parsed(&settings, "experiment")?;
+        let with_node = |(name, value): (String, f64)| Ok((node(&name, names)?, value));
+        experiment.settings = settings.into_iter().map(with_node).collect::<Result<_, Unreadable>>()?;
+        experiments.push(experiment);
+    }
+    let records = list(
+        connection,
+        "SELECT experiment, replicate, action, status, targets, cells, file FROM record \
+         JOIN action ON action.id = action WHERE undone IS NULL ORDER BY record.id",
+        |row| {
+            let texts: [String; 4] = [row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?];
+            Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)?, row.get::<_, i64>(2)?, texts))
+        },
+    )?;
+    for (id, replicate, action, [status, targets, cells, file]) in records {
+        let unknown = || Unreadable::Content(format!("a record of experiment {id} cannot be read"));
+        let at = experiments.binary_search_by_key(&id, |experiment| experiment.id).map_err(|_| unknown())?;
+        let status = Status::named(&status).ok_or_else(unknown)?;
+        let record = Record { action, status, row: row(&targets, &cells, names)?, file };
+        experiments[at].records.entry(replicate).or_default().push(record);
+    }
+    Ok(experiments)
+}
+
+/// The rows of a query.
+pub(super) fn list<T>(
+    connection: &Connection,
+    sql: &str,
+    read: impl FnMut(&SqlRow<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    connection.prepare_cached(sql)?.query_map([], read)?.collect()
+}
+
+fn parsed<T: DeserializeOwned>(text: &str, of: &str) -> Result<T, Unreadable> {
+    serde_json::from_str(text).map_err(|error| Unreadable::Content(format!("a stored {of}: {error}")))
+}
+
+fn node(name: &str, names: Names<'_>) -> Result<Node, Unreadable> {
+    position(names, name)
+        .ok_or_else(|| Unreadable::Content(format!("{name:?} is stored, but not a variable")))
+}
+
+fn row(targets: &str, cells: &str, names: Names<'_>) -> Result<Row, Unreadable> {
+    let listed = targets.split(TARGET_SEPARATOR).filter(|name| !name.is_empty());
+    let mut targets = listed.map(|name| node(name, names)).collect::<Result<Vec<_>, _>>()?;
+    targets.sort_unstable();
+    let cells: Vec<Option<f64>> = parsed(cells, "row")?;
+    if cells.len() != names.len() {
+        return Err(Unreadable::Content(format!(
+            "a row of {} cells is stored, not {}",
+            cells.len(),
+            names.len()
+        )));
+    }
+    Ok(Row { targets, cells })
+}

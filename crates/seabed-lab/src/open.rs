@@ -1,0 +1,206 @@
+//! Making and opening campaign files: what is no campaign, is damaged or is of a later version is recognised before
+//! anything could be written to it.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::variables::Variables;
+use super::{Lab, LabError, digest, time};
+
+/// "sbed" in the header of the file, where SQLite keeps room for it.
+const APPLICATION: u32 = 0x7362_6564;
+
+/// `MIGRATIONS[k]` brings a file from version k to k + 1.
+const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+
+const VERSION: u32 = MIGRATIONS.len() as u32;
+
+/// The header of every SQLite file, in bytes.
+const HEADER: usize = 100;
+
+impl Lab {
+    /// Makes a campaign. The file takes its name only when it is complete; one that is there is never replaced.
+    pub fn create(path: &Path, variables: &str, seed: u64, note: &str) -> Result<(), LabError> {
+        let checked = Variables::from_toml(variables, "variables")?;
+        let database = |source| LabError::Database { path: path.to_path_buf(), source };
+        let image = (|| {
+            let mut memory = Connection::open_in_memory()?;
+            migrate(&mut memory, 0)?;
+            let change = memory.transaction()?;
+            change.execute("INSERT INTO campaign VALUES (1, ?1)", [seed as i64])?;
+            let what = format!("{} variables", checked.names().len());
+            let now = time::now();
+            change.execute(
+                "INSERT INTO action (kind, what, at, note) VALUES ('new', ?1, ?2, ?3)",
+                [what.as_str(), &now, note],
+            )?;
+            change.execute("INSERT INTO variables VALUES (1, ?1)", [variables])?;
+            digest::seal(&change, 1)?;
+            change.commit()?;
+            Ok(memory.serialize("main")?.to_vec())
+        })();
+        let mut image: Vec<u8> = image.map_err(database)?;
+        // Write-ahead logging from the first moment: a database in memory cannot be told, but its header can.
+        image[18..20].fill(2);
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let write = || {
+            let mut builder = tempfile::Builder::new();
+            builder.prefix(".seabed-").suffix(".part");
+            #[cfg(unix)]
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+            let mut part = builder.tempfile_in(folder)?;
+            part.write_all(&image)?;
+            part.as_file().sync_all()?;
+            part.persist_noclobber(path).map_err(|error| error.error)?;
+            if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+        };
+        write().map_err(|error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => LabError::Exists { path: path.to_path_buf() },
+            _ => LabError::File { path: path.to_path_buf(), source: error.into() },
+        })
+    }
+
+    /// Opens a campaign; where another process writes to it, waits up to `wait`.
+    pub fn open(path: &Path, wait: Duration) -> Result<Self, LabError> {
+        check_header(path)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let opened = Connection::open_with_flags(path, flags);
+        let connection = opened.map_err(|error| classify_sqlite_error(path, error))?;
+        let mut lab = Self { path: path.to_path_buf(), connection };
+        lab.connection.busy_timeout(wait).map_err(|error| classify_sqlite_error(path, error))?;
+        let version = lab.prepare().map_err(|error| lab.failed(error))?;
+        if version > VERSION {
+            return Err(LabError::Newer { path: lab.path, found: version, known: VERSION });
+        }
+        let problems = lab.problems("quick_check").map_err(|error| lab.failed(error))?;
+        if let Some(problem) = problems.into_iter().next() {
+            return Err(LabError::Damaged { path: lab.path, problem });
+        }
+        if version < VERSION {
+            let migrated = migrate(&mut lab.connection, version);
+            migrated.map_err(|error| lab.failed(error))?;
+        }
+        Ok(lab)
+    }
+
+    /// Nothing of this writes.
+    fn prepare(&self) -> rusqlite::Result<u32> {
+        self.connection.pragma_update(None, "foreign_keys", true)?;
+        self.connection.pragma_update(None, "synchronous", "FULL")?;
+        self.connection.query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))
+    }
+
+    /// What SQLite finds wrong with the file.
+    pub(super) fn problems(&self, pragma: &str) -> rusqlite::Result<Vec<String>> {
+        let mut query = self.connection.prepare(&format!("PRAGMA {pragma}"))?;
+        let lines: Result<Vec<String>, _> = query.query_map([], |row| row.get(0))?.collect();
+        Ok(lines?.into_iter().filter(|line| line != "ok").collect())
+    }
+
+    /// An error of the database as the user should see it.
+    pub(super) fn failed(&self, error: rusqlite::Error) -> LabError {
+        classify_sqlite_error(&self.path, error)
+    }
+}
+
+fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
+    let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have been faster.
+    let now: u32 = change.query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))?;
+    for (version, step) in MIGRATIONS.iter().enumerate().skip(from.max(now) as usize) {
+        change.execute_batch(step)?;
+        change.pragma_update(None, "user_version", version as u32 + 1)?;
+    }
+    change.pragma_update(None, "application_id", APPLICATION)?;
+    change.commit()
+}
+
+/// Reads the header of the file as plain bytes: what is no campaign is never given to the database.
+fn check_header(path: &Path) -> Result<(), LabError> {
+    let no = |why: &str| LabError::NotACampaign { path: path.to_path_buf(), why: why.to_string() };
+    let damaged = |problem: String| LabError::Damaged { path: path.to_path_buf(), problem };
+    if fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
+        return Err(no("it is a folder"));
+    }
+    let mut file = match File::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(no("there is no such file"));
+        }
+        other => other.map_err(LabError::file(path))?,
+    };
+    let mut header = Vec::with_capacity(HEADER);
+    Read::by_ref(&mut file).take(HEADER as u64).read_to_end(&mut header).map_err(LabError::file(path))?;
+    if header.is_empty() {
+        return Err(no("it is empty"));
+    }
+    if !header.starts_with(b"SQLite format 3\0") {
+        return Err(no("it is another kind of file"));
+    }
+    if header.len() < HEADER {
+        return Err(damaged("the file is cut off".into()));
+    }
+    let number = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    if number(68) != APPLICATION {
+        return Err(no("it is the database of another program"));
+    }
+    if number(60) > VERSION {
+        return Err(LabError::Newer { path: path.to_path_buf(), found: number(60), known: VERSION });
+    }
+    let page = match u16::from_be_bytes([header[16], header[17]]) {
+        1 => 65_536,
+        size => u64::from(size),
+    };
+    // With a log beside it, pages may be there that the file does not have yet.
+    let logged = fs::metadata(beside(path, "-wal")).is_ok_and(|metadata| metadata.len() > 0);
+    let length = file.metadata().map_err(LabError::file(path))?.len();
+    if !logged && length < page * u64::from(number(28)) {
+        return Err(damaged(format!("the file is cut off after {length} bytes")));
+    }
+    Ok(())
+}
+
+/// The file that SQLite keeps beside another.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(suffix);
+    name.into()
+}
+
+pub(super) fn classify_sqlite_error(path: &Path, error: rusqlite::Error) -> LabError {
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseCorrupt, DatabaseLocked, NotADatabase};
+    let path = path.to_path_buf();
+    match error.sqlite_error_code() {
+        Some(DatabaseBusy | DatabaseLocked) => LabError::Busy { holder: holder(&path), path },
+        Some(DatabaseCorrupt | NotADatabase) => LabError::Damaged { path, problem: error.to_string() },
+        _ => LabError::Database { path, source: error.into() },
+    }
+}
+
+/// The process that holds the lock for writing, which SQLite keeps on byte 120 of the file of shared memory.
+///
+/// Only for a message before the end: closing the file gives up the locks that this process has on it.
+#[cfg(unix)]
+fn holder(path: &Path) -> Option<i32> {
+    use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
+    let file = File::options().read(true).write(true).open(beside(path, "-shm")).ok()?;
+    let wanted = Flock {
+        start: 120,
+        length: 1,
+        pid: None,
+        typ: FlockType::WriteLock,
+        offset_type: FlockOffsetType::Set,
+    };
+    fcntl_getlk(&file, &wanted).ok()??.pid.map(|pid| pid.as_raw_nonzero().get())
+}
+
+#[cfg(not(unix))]
+fn holder(_: &Path) -> Option<i32> {
+    None
+}

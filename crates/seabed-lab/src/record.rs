@@ -1,0 +1,364 @@
+//! Filled forms on their way into a campaign, and corrections.
+//!
+//! Every row of a form is understood and checked against what is in force before anything is written; a form with one
+//! bad row is refused as a whole. A row that says what is known already changes nothing, one that only fills in what was
+//! missing completes it, and one that contradicts is a correction, which must be asked for.
+
+use std::collections::BTreeMap;
+
+use super::form::{experiment_name, experiment_number};
+use super::intake::{Columns, warnings};
+use super::state::{Experiment, Record, Row, State, Status};
+use super::{Lab, LabError, time};
+use seabed::data::{Place, Sheet, SheetRow, TARGETS_COLUMN, closest, position};
+use seabed::graph::Node;
+
+/// What a form changed.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Recorded {
+    /// By which action; none if there was nothing new.
+    pub action: Option<i64>,
+    /// Replicates that are measured now and were not before.
+    pub done: usize,
+    /// Replicates that failed.
+    pub failed: usize,
+    /// Records that were completed or corrected.
+    pub changed: usize,
+    /// Of experiments that nobody had proposed.
+    pub extra: Vec<i64>,
+    /// Rows that say what is known already.
+    pub known: usize,
+    /// Rows that are not filled in.
+    pub blank: usize,
+    /// What is worth a look.
+    pub warnings: Vec<String>,
+}
+
+/// A correction of one replicate, as it is typed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Correction {
+    /// The experiment's name, as in forms.
+    pub experiment: String,
+    /// Counted from 1.
+    pub replicate: u32,
+    /// New values by name; none: the value is missing.
+    pub values: Vec<(String, Option<f64>)>,
+    /// What became of it, if that is to change.
+    pub status: Option<Status>,
+}
+
+/// A row of a form, understood.
+struct Filled {
+    place: Place,
+    /// None: nobody proposed it.
+    experiment: Option<i64>,
+    replicate: u32,
+    status: Status,
+    row: Row,
+}
+
+/// A record to be written; the experiment is made first where it is none.
+struct Entry {
+    /// Of the row in its form.
+    number: usize,
+    experiment: Option<i64>,
+    replicate: u32,
+    status: Status,
+    row: Row,
+}
+
+impl Lab {
+    /// Takes in a filled form. With `amend`, rows may contradict what is known: they correct it. With `again`, extra rows
+    /// are taken in also where the same were brought before.
+    pub fn record(
+        &mut self,
+        file: &str,
+        content: &[u8],
+        amend: bool,
+        again: bool,
+        note: &str,
+    ) -> Result<Recorded, LabError> {
+        let sheet = Sheet::read(content, file)?;
+        self.change(|change, state| {
+            let (mut recorded, entries) = plan(&sheet, state, amend, again)?;
+            if entries.is_empty() {
+                return Ok(recorded);
+            }
+            let kind = if amend { "amend" } else { "record" };
+            let action = change.action(kind, &what(&recorded, file), &time::now(), note)?;
+            let rows: Vec<(usize, &Row)> = entries.iter().map(|entry| (entry.number, &entry.row)).collect();
+            recorded.warnings = warnings(&rows, state);
+            recorded.action = Some(action);
+            let names = state.variables.names();
+            for Entry { experiment, replicate, status, row, .. } in entries {
+                let experiment = match experiment {
+                    Some(id) => id,
+                    None => {
+                        let settings: Vec<(Node, f64)> =
+                            row.targets.iter().filter_map(|&node| Some((node, row.cells[node]?))).collect();
+                        let id = change.experiment(action, None, &settings, 1, names)?;
+                        recorded.extra.push(id);
+                        id
+                    }
+                };
+                change.record(
+                    &Record { action, status, row, file: file.to_string() },
+                    experiment,
+                    replicate,
+                    names,
+                )?;
+            }
+            Ok(recorded)
+        })
+    }
+
+    /// Corrects one replicate; what was written down before stays in the history.
+    pub fn amend(&mut self, correction: &Correction, note: &str) -> Result<Recorded, LabError> {
+        self.change(|change, state| {
+            let (names, variables) = (state.variables.names(), &state.variables);
+            let experiment = find(&correction.experiment, state)?;
+            let name = experiment_name(experiment.id);
+            let place = format!("{name}, replicate {}", correction.replicate);
+            let Some(before) = experiment.newest(correction.replicate) else {
+                return Err(LabError::refused(
+                    place,
+                    "nothing is recorded of it yet; `seabed lab record` does that",
+                ));
+            };
+            let mut after = Record { file: String::new(), ..before.clone() };
+            for (name, value) in &correction.values {
+                let Some(node) = position(names, name.trim()) else {
+                    let near = closest(name, names)
+                        .map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+                    return Err(LabError::refused(place, format!("there is no variable {name:?}{near}")));
+                };
+                if let Some(problem) = value.and_then(|value| variables.refuses(node, value)) {
+                    return Err(LabError::refused(place, format!("{name}: {problem}")));
+                }
+                after.row.cells[node] = *value;
+            }
+            after.status = correction.status.unwrap_or(before.status);
+            if (after.status, &after.row) == (before.status, &before.row) {
+                return Ok(Recorded { known: 1, ..Recorded::default() });
+            }
+            let what = format!("{place} corrected");
+            after.action = change.action("amend", &what, &time::now(), note)?;
+            change.record(&after, experiment.id, correction.replicate, names)?;
+            Ok(Recorded { action: Some(after.action), changed: 1, ..Recorded::default() })
+        })
+    }
+}
+
+fn what(recorded: &Recorded, file: &str) -> String {
+    format!("{} done, {} failed, {} changed with {file}", recorded.done, recorded.failed, recorded.changed)
+}
+
+/// The experiment of a name that is in force.
+fn find<'s>(name: &str, state: &'s State) -> Result<&'s Experiment, LabError> {
+    let no = |hint: String| LabError::NoExperiment { name: name.to_string(), hint };
+    let Some(id) = experiment_number(name) else {
+        return Err(no("; experiments are called E001, E002, …".into()));
+    };
+    let found = state.experiments.iter().find(|experiment| experiment.id == id);
+    let Some(experiment) = found else {
+        let last = state.experiments.last().map(|last| format!("; the last is {}", experiment_name(last.id)));
+        return Err(no(last.unwrap_or_else(|| "; none was proposed yet".into())));
+    };
+    if !experiment.live {
+        return Err(no(
+            ": it was taken back; to record it all the same, leave its experiment cell empty".into()
+        ));
+    }
+    Ok(experiment)
+}
+
+/// What a form says, and what is to be written because of it.
+fn plan(sheet: &Sheet, state: &State, amend: bool, again: bool) -> Result<(Recorded, Vec<Entry>), LabError> {
+    let columns = Columns::of(sheet, &[], &state.variables)?;
+    let mut recorded = Recorded::default();
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut seen: BTreeMap<(i64, u32), usize> = BTreeMap::new();
+    let mut filled: Vec<Filled> = Vec::new();
+    for row in &sheet.rows {
+        let Some(understood) = understand(row, &columns, state)? else {
+            recorded.blank += 1;
+            continue;
+        };
+        let key = understood.experiment.map(|id| (id, understood.replicate));
+        if let Some(&first) = key.and_then(|key| seen.get(&key)) {
+            let same = (filled[first].status, &filled[first].row) == (understood.status, &understood.row);
+            if !same {
+                return Err(LabError::refused(
+                    &understood.place,
+                    format!(
+                        "{} replicate {} stands in {} with other values; give every replicate a number of its own",
+                        experiment_name(understood.experiment.unwrap_or(0)),
+                        understood.replicate,
+                        filled[first].place
+                    ),
+                ));
+            }
+            recorded.known += 1;
+            continue;
+        }
+        key.map(|key| seen.insert(key, filled.len()));
+        filled.push(understood);
+    }
+    let mut brought: Vec<&Row> = extras(state);
+    for Filled { place, experiment, replicate, status, row } in filled {
+        let number = place.row.unwrap_or(0);
+        let Some(id) = experiment else {
+            // The same row again is the same form again, unless the user says otherwise.
+            if let Some(at) = brought.iter().position(|known| **known == row).filter(|_| !again) {
+                brought.swap_remove(at);
+                recorded.known += 1;
+            } else {
+                recorded.done += 1;
+                entries.push(Entry { number, experiment: None, replicate: 1, status, row });
+            }
+            continue;
+        };
+        let before = state.experiments.iter().find(|e| e.id == id).and_then(|e| e.newest(replicate));
+        let fresh = before.is_none_or(|before| before.status == Status::Pending);
+        match before {
+            Some(before) if (before.status, &before.row) == (status, &row) => {
+                recorded.known += 1;
+                continue;
+            }
+            Some(before) if !fresh && !amend && !completes(before, status, &row) => {
+                return Err(LabError::refused(
+                    place,
+                    contradiction(id, replicate, before, status, &row, state),
+                ));
+            }
+            _ => {}
+        }
+        match (fresh, status) {
+            (false, _) => recorded.changed += 1,
+            (true, Status::Failed) => recorded.failed += 1,
+            (true, _) => recorded.done += 1,
+        }
+        entries.push(Entry { number, experiment, replicate, status, row });
+    }
+    Ok((recorded, entries))
+}
+
+/// The rows in force that nobody had proposed, as they were brought.
+fn extras(state: &State) -> Vec<&Row> {
+    let extra = state.live().filter(|experiment| experiment.proposal.is_none());
+    extra.filter_map(|experiment| Some(&experiment.records.get(&1)?.first()?.row)).collect()
+}
+
+/// Does the new row say all that the old one says, and more?
+fn completes(before: &Record, status: Status, row: &Row) -> bool {
+    let cells = before.row.cells.iter().zip(&row.cells);
+    before.status == status
+        && before.row.targets == row.targets
+        && cells.clone().all(|(old, new)| old.is_none() || old == new)
+}
+
+fn contradiction(
+    id: i64,
+    replicate: u32,
+    before: &Record,
+    status: Status,
+    row: &Row,
+    state: &State,
+) -> String {
+    let name = experiment_name(id);
+    let names = state.variables.names();
+    let shown = |cell: Option<f64>| cell.map_or("nothing".to_string(), |value| value.to_string());
+    let cells = before.row.cells.iter().zip(&row.cells).enumerate();
+    let differs = cells.clone().find(|(_, (old, new))| old.is_some() && old != new);
+    let difference = if before.status != status {
+        format!("as {}, here it is {}", before.status.name(), status.name())
+    } else if let Some((node, (old, new))) = differs {
+        format!("with {} = {}, here it is {}", names[node], shown(*old), shown(*new))
+    } else {
+        "with other values".to_string()
+    };
+    format!(
+        "{name} replicate {replicate} is recorded {difference}; to correct it use `seabed lab amend` with this file"
+    )
+}
+
+/// What a row of a form says; none if it is not filled in.
+fn understand(row: &SheetRow, columns: &Columns, state: &State) -> Result<Option<Filled>, LabError> {
+    let variables = &state.variables;
+    let at = |column: &str| Place { column: Some(column.into()), ..row.place.clone() };
+    let mut cells = columns.cells(row, variables)?;
+    let mut targets = columns.targets(row, variables)?;
+    let text = |name: &str| columns.text(name, row);
+    let status = match text("status").to_lowercase().as_str() {
+        "" => None,
+        other => Some(Status::named(other).ok_or_else(|| {
+            let problem =
+                format!("{:?} is no status; write done, failed, pending, or nothing", text("status"));
+            LabError::refused(at("status"), problem)
+        })?),
+    };
+    let replicate = match text("replicate") {
+        "" => 1,
+        number => {
+            number.parse().ok().filter(|&number| (1..=1_000_000).contains(&number)).ok_or_else(|| {
+                LabError::refused(
+                    at("replicate"),
+                    format!("{number:?} is no number of a replicate; count from 1"),
+                )
+            })?
+        }
+    };
+    let name = text("experiment");
+    let experiment = if name.is_empty() {
+        None
+    } else {
+        Some(find(name, state).map_err(|error| LabError::refused(at("experiment"), error.to_string()))?)
+    };
+    if let Some(experiment) = experiment {
+        let planned: Vec<Node> = experiment.settings.iter().map(|&(node, _)| node).collect();
+        if !targets.is_empty() && targets != planned {
+            let shown = |nodes: &[Node]| super::store::targets_text(nodes, variables.names());
+            return Err(LabError::refused(
+                at(TARGETS_COLUMN),
+                format!(
+                    "{name} sets {:?}, not {:?}; an experiment that nobody proposed has an empty experiment cell",
+                    shown(&planned),
+                    shown(&targets)
+                ),
+            ));
+        }
+        targets = planned;
+        for &(node, value) in &experiment.settings {
+            // What was set as proposed need not be written again.
+            cells[node] = cells[node].or(Some(value));
+        }
+    } else if replicate != 1 {
+        return Err(LabError::refused(at("replicate"), "replicates belong to an experiment; name it"));
+    }
+    let measured = (0..cells.len()).any(|node| cells[node].is_some() && !targets.contains(&node));
+    let status = match (status, measured) {
+        (Some(status), _) => status,
+        (None, true) => Status::Done,
+        (None, false) => return Ok(None),
+    };
+    match (status, experiment, measured) {
+        (Status::Pending, _, true) => Err(LabError::refused(
+            at("status"),
+            "values are filled in, but the status is pending; remove one of the two",
+        )),
+        (Status::Pending, ..) => Ok(None),
+        (Status::Done, _, false) => Err(LabError::refused(
+            at("status"),
+            "it is done, but nothing was measured; fill in values, or write failed",
+        )),
+        (Status::Failed, None, _) => Err(LabError::refused(
+            at("status"),
+            "an experiment that nobody proposed cannot fail; remove the row",
+        )),
+        _ => {
+            let id = experiment.map(|experiment| experiment.id);
+            let row_values = Row { targets, cells };
+            Ok(Some(Filled { place: row.place.clone(), experiment: id, replicate, status, row: row_values }))
+        }
+    }
+}

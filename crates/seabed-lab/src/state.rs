@@ -1,0 +1,227 @@
+//! The campaign in memory: what is in force, as every decision and every table sees it. No SQL and no files.
+
+use std::collections::BTreeMap;
+
+use super::propose::ProposalRequest;
+use super::variables::Variables;
+use seabed::data::Dataset;
+use seabed::design::DesignRecord;
+use seabed::graph::{Node, NodeSet};
+use seabed::scm::Intervention;
+
+/// What is set, to what, in the laboratory's units; ascending by node.
+pub type Settings = Vec<(Node, f64)>;
+
+/// Values of one measurement in the laboratory's units, and who was intervened on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// Ascending.
+    pub targets: Vec<Node>,
+    /// One for each variable; none where the value is missing.
+    pub cells: Vec<Option<f64>>,
+}
+
+/// What became of a replicate of an experiment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Status {
+    /// It was measured, perhaps not everything.
+    Done,
+    /// It will give no values.
+    Failed,
+    /// It is still to come.
+    Pending,
+}
+
+/// What was written down about a replicate.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Record {
+    /// By which action.
+    pub action: i64,
+    /// What became of it.
+    pub status: Status,
+    /// What was set and measured.
+    pub row: Row,
+    /// The form that it came with.
+    pub file: String,
+}
+
+/// An experiment: proposed, or brought by the laboratory on its own.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Experiment {
+    /// Unique in the campaign, never used again.
+    pub id: i64,
+    /// By which action.
+    pub action: i64,
+    /// Of which proposal, if of any.
+    pub proposal: Option<i64>,
+    /// What is to be set, to what, in the laboratory's units.
+    pub settings: Settings,
+    /// How often it is to be made.
+    pub replicates: u32,
+    /// Is it in force?
+    pub live: bool,
+    /// What is in force of what was written down about each replicate, the newest last.
+    pub records: BTreeMap<u32, Vec<Record>>,
+}
+
+/// A data file that was added.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Source {
+    /// By which action.
+    pub action: i64,
+    /// Its name.
+    pub file: String,
+    /// Of its content.
+    pub sha256: String,
+    /// Its rows.
+    pub rows: Vec<Row>,
+}
+
+/// A batch that was proposed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Proposal {
+    /// Unique in the campaign, never used again.
+    pub id: i64,
+    /// By which action.
+    pub action: i64,
+    /// The belief that it was designed from.
+    pub belief: i64,
+    /// What was asked for.
+    pub request: ProposalRequest,
+    /// What was chosen, in the laboratory's units.
+    pub designed: DesignRecord,
+}
+
+/// A command that changed the campaign.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Action {
+    /// Counted from 1.
+    pub id: i64,
+    /// `new`, `add`, `propose`, `record` or `amend`.
+    pub kind: String,
+    /// What it did.
+    pub what: String,
+    /// When (UTC).
+    pub at: String,
+    /// What the user said to it.
+    pub note: String,
+    /// When it was taken back, if it was.
+    pub undone: Option<String>,
+}
+
+/// All that is in force, and the history of actions.
+#[derive(Clone, PartialEq, Debug)]
+pub struct State {
+    /// Of all randomness.
+    pub seed: u64,
+    /// The variables.
+    pub variables: Variables,
+    /// Their file.
+    pub variables_text: String,
+    /// All, also those taken back.
+    pub actions: Vec<Action>,
+    /// Data files in force.
+    pub sources: Vec<Source>,
+    /// Proposals in force.
+    pub proposals: Vec<Proposal>,
+    /// All experiments; those that are not in force have no records.
+    pub experiments: Vec<Experiment>,
+}
+
+impl Status {
+    /// As it stands in forms and in the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Pending => "pending",
+        }
+    }
+
+    /// The status of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Done, Self::Failed, Self::Pending].into_iter().find(|status| status.name() == name)
+    }
+}
+
+impl Row {
+    /// Are all values there?
+    pub fn is_complete(&self) -> bool {
+        self.cells.iter().all(Option::is_some)
+    }
+}
+
+impl Experiment {
+    /// What is known of a replicate: the newest record.
+    pub fn newest(&self, replicate: u32) -> Option<&Record> {
+        self.records.get(&replicate)?.last()
+    }
+
+    /// The replicates whose outcome is still to come.
+    pub fn pending(&self) -> impl Iterator<Item = u32> + '_ {
+        let last = self.records.keys().next_back().copied().unwrap_or(0).max(self.replicates);
+        (1..=last).filter(|&replicate| match self.newest(replicate) {
+            Some(record) => record.status == Status::Pending,
+            None => replicate <= self.replicates,
+        })
+    }
+
+    /// The newest records of the replicates that were measured.
+    pub fn measured(&self) -> impl Iterator<Item = (u32, &Record)> {
+        let newest =
+            self.records.iter().filter_map(|(&replicate, records)| Some((replicate, records.last()?)));
+        newest.filter(|(_, record)| record.status == Status::Done)
+    }
+}
+
+impl State {
+    /// Changes whenever the campaign does: how many actions there are, and how many of them are taken back.
+    pub fn revision(&self) -> (usize, usize) {
+        (self.actions.len(), self.actions.iter().filter(|action| action.undone.is_some()).count())
+    }
+
+    /// Every measurement in force: data files first, then experiments.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        let records = self.live().flat_map(|experiment| experiment.measured().map(|(_, record)| &record.row));
+        self.sources.iter().flat_map(|source| &source.rows).chain(records)
+    }
+
+    /// Experiments in force.
+    pub fn live(&self) -> impl Iterator<Item = &Experiment> {
+        self.experiments.iter().filter(|experiment| experiment.live)
+    }
+
+    /// Experiments in force with replicates that are still to come.
+    pub fn pending(&self) -> impl Iterator<Item = (&Experiment, u32)> {
+        self.live().flat_map(|experiment| experiment.pending().map(move |replicate| (experiment, replicate)))
+    }
+
+    /// The outcomes that are still to come, as the fit sees them.
+    pub fn pending_designs(&self) -> Vec<Intervention> {
+        self.pending().filter_map(|(experiment, _)| self.variables.to_fit(&experiment.settings)).collect()
+    }
+
+    /// The complete rows, transformed, and the number of rows that are set aside because a value is missing.
+    pub fn data(&self) -> (Option<Dataset>, usize) {
+        let list = self.variables.list();
+        let mut columns: Vec<Vec<f64>> = vec![Vec::new(); list.len()];
+        let (mut targets, mut aside) = (Vec::new(), 0);
+        for row in self.rows() {
+            let values: Option<Vec<f64>> = row
+                .cells
+                .iter()
+                .zip(list)
+                .map(|(cell, variable)| cell.and_then(|value| variable.transform.apply(value)))
+                .collect();
+            let Some(values) = values else {
+                aside += 1;
+                continue;
+            };
+            for (column, value) in columns.iter_mut().zip(values) {
+                column.push(value);
+            }
+            targets.push(NodeSet::of(list.len(), row.targets.iter().copied()));
+        }
+        (Dataset::new(self.variables.names().clone(), columns, targets).ok(), aside)
+    }
+}

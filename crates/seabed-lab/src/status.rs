@@ -1,0 +1,221 @@
+//! Where a campaign stands: what is pending, what has been learned round by round, and whether more is worth it.
+
+use seabed::design::DesignRecord;
+use seabed::observer::{Observer, Stage};
+use serde::Serialize;
+
+use super::belief::{Belief, BeliefSummary};
+use super::form::experiment_name;
+use super::propose::{ProposalRequest, designed};
+use super::state::{State, Status};
+use super::{Lab, LabError};
+
+/// Below this no batch is worth its work, in nats.
+const HARDLY_WORTH: f64 = 0.01;
+
+/// Edges listed of each kind.
+const LISTED: usize = 10;
+
+/// A possible edge.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Edge {
+    /// The cause.
+    pub from: String,
+    /// The effect.
+    pub to: String,
+    /// Of the edge in this direction.
+    pub probability: f64,
+}
+
+/// An outcome that is still to come.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PendingOutcome {
+    /// The experiment's name.
+    pub experiment: String,
+    /// Counted from 1.
+    pub replicate: u32,
+    /// What is set, to what.
+    pub targets: Vec<(String, f64)>,
+    /// Of which proposal.
+    pub proposal: Option<i64>,
+}
+
+/// A proposal, the belief before it, and what became of it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct RoundSummary {
+    /// The proposal's number.
+    pub proposal: i64,
+    /// When.
+    pub at: String,
+    /// Rows that the belief was learned from.
+    pub rows: usize,
+    /// Of these, under interventions.
+    pub interventional: usize,
+    /// Entropy of the edge probabilities before the batch, in nats.
+    pub edge_entropy: f64,
+    /// What the batch was expected to teach, in nats.
+    pub information: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+    /// Replicates that were measured, failed, are to come.
+    pub done: usize,
+    /// Replicates that failed.
+    pub failed: usize,
+    /// Replicates that are to come.
+    pub pending: usize,
+}
+
+/// Where a campaign stands.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Summary {
+    /// Measurements in force.
+    pub rows: usize,
+    /// Of these, under interventions.
+    pub interventional: usize,
+    /// Of all, with missing values: fits set them aside.
+    pub incomplete: usize,
+    /// Outcomes that are still to come.
+    pub pending: Vec<PendingOutcome>,
+    /// Replicates that failed.
+    pub failed: usize,
+    /// One a proposal.
+    pub rounds: Vec<RoundSummary>,
+    /// The newest belief; none before the first fit.
+    pub belief: Option<BeliefSummary>,
+    /// Rows that came after the newest belief was formed, or were taken back since: it does not know of them.
+    pub not_yet_learned: bool,
+    /// The most probable edges, above one half.
+    pub certain: Vec<Edge>,
+    /// The edges nearest to one half.
+    pub uncertain: Vec<Edge>,
+    /// What the next batch is expected to teach beyond what is pending, in nats, if that was asked for.
+    pub next_information: Option<f64>,
+    /// Its standard error.
+    pub next_standard_error: Option<f64>,
+    /// Is there hardly anything that more experiments of these kinds could teach? None: not known.
+    pub hardly_worth: Option<bool>,
+}
+
+impl Lab {
+    /// Where the campaign stands, from what is in the file.
+    pub fn summary(&self) -> Result<Summary, LabError> {
+        let state = self.state()?;
+        let (belief, fresh) = self.newest_belief(&state)?;
+        let mut summary = self.of(&state, belief.as_ref())?;
+        summary.not_yet_learned = !fresh && summary.rows > 0;
+        if let Some(proposal) = state.proposals.last().filter(|_| fresh) {
+            summary.hardly_worth = Some(hardly_worth(&proposal.designed));
+        }
+        Ok(summary)
+    }
+
+    /// As [`Lab::summary`], after learning from everything that is there; a next batch like the last one is designed, to
+    /// say what it would teach, and not kept.
+    pub fn learned_summary(&mut self, observer: &dyn Observer) -> Result<Summary, LabError> {
+        let state = self.state()?;
+        let request = last_request(&state);
+        let belief = self.believe(&state, &request.posterior, &Stage { observer, name: "fit".into() })?;
+        let mut summary = self.of(&state, Some(&belief))?;
+        if state.variables.constraints(None, None, 1).targets().next().is_some() {
+            let (next, _) = designed(&state, &belief, &request, observer)?;
+            summary.next_information = Some(next.information);
+            summary.next_standard_error = Some(next.standard_error);
+            summary.hardly_worth = Some(hardly_worth(&next));
+        }
+        Ok(summary)
+    }
+
+    fn of(&self, state: &State, belief: Option<&Belief>) -> Result<Summary, LabError> {
+        let names = state.variables.names();
+        let named = |settings: &[(usize, f64)]| -> Vec<(String, f64)> {
+            settings.iter().map(|&(node, value)| (names[node].clone(), value)).collect()
+        };
+        let pending = state.pending().map(|(experiment, replicate)| PendingOutcome {
+            experiment: experiment_name(experiment.id),
+            replicate,
+            targets: named(&experiment.settings),
+            proposal: experiment.proposal,
+        });
+        let rounds = state.proposals.iter().map(|proposal| {
+            let before = self.belief_of(proposal.belief)?.summary;
+            let mine = || state.live().filter(|experiment| experiment.proposal == Some(proposal.id));
+            let action = state.actions.iter().find(|action| action.id == proposal.action);
+            Ok(RoundSummary {
+                proposal: proposal.id,
+                at: action.map_or(String::new(), |action| action.at.clone()),
+                rows: before.rows,
+                interventional: before.interventional,
+                edge_entropy: before.edge_entropy,
+                information: proposal.designed.information,
+                standard_error: proposal.designed.standard_error,
+                done: mine().map(|experiment| experiment.measured().count()).sum(),
+                failed: mine().map(failures).sum(),
+                pending: mine().map(|experiment| experiment.pending().count()).sum(),
+            })
+        });
+        let (certain, uncertain) = belief.map_or((Vec::new(), Vec::new()), edges);
+        Ok(Summary {
+            rows: state.rows().count(),
+            interventional: state.rows().filter(|row| !row.targets.is_empty()).count(),
+            incomplete: state.rows().filter(|row| !row.is_complete()).count(),
+            pending: pending.collect(),
+            failed: state.live().map(failures).sum(),
+            rounds: rounds.collect::<Result<_, LabError>>()?,
+            belief: belief.map(|belief| belief.summary.clone()),
+            not_yet_learned: false,
+            certain,
+            uncertain,
+            next_information: None,
+            next_standard_error: None,
+            hardly_worth: None,
+        })
+    }
+
+    /// The belief after all that is in force, or else the one of the last proposal; is it the former?
+    fn newest_belief(&self, state: &State) -> Result<(Option<Belief>, bool), LabError> {
+        match (self.known_belief(state, &last_request(state).posterior)?, state.proposals.last()) {
+            (None, Some(proposal)) => Ok((Some(self.belief_of(proposal.belief)?), false)),
+            (present, _) => {
+                let fresh = present.is_some();
+                Ok((present, fresh))
+            }
+        }
+    }
+
+    /// The edge probabilities of the newest belief about the rows in force, or of the last proposal: `[i][j]` of i -> j.
+    pub fn edge_probabilities(&self) -> Result<Option<Vec<Vec<f64>>>, LabError> {
+        let (belief, _) = self.newest_belief(&self.state()?)?;
+        Ok(belief.map(|belief| belief.ensemble.edge_probabilities()))
+    }
+}
+
+/// What was asked for the last time; the defaults before the first time.
+fn last_request(state: &State) -> ProposalRequest {
+    state.proposals.last().map_or_else(ProposalRequest::default, |proposal| proposal.request.clone())
+}
+
+fn failures(experiment: &super::Experiment) -> usize {
+    let newest = experiment.records.values().filter_map(|records| records.last());
+    newest.filter(|record| record.status == Status::Failed).count()
+}
+
+/// Nothing that was looked at could teach anything.
+fn hardly_worth(designed: &DesignRecord) -> bool {
+    let looked_at = designed.evaluated.iter().map(|evaluation| evaluation.information);
+    looked_at.fold(designed.information, f64::max) < HARDLY_WORTH
+}
+
+fn edges(belief: &Belief) -> (Vec<Edge>, Vec<Edge>) {
+    let names = belief.ensemble.names();
+    let probabilities = belief.ensemble.edge_probabilities();
+    let pairs = (0..names.len()).flat_map(|i| (0..names.len()).map(move |j| (i, j)));
+    let mut all: Vec<Edge> = pairs
+        .filter(|(i, j)| i != j)
+        .map(|(i, j)| Edge { from: names[i].clone(), to: names[j].clone(), probability: probabilities[i][j] })
+        .collect();
+    all.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+    let certain = all.iter().filter(|edge| edge.probability > 0.5).take(LISTED).cloned().collect();
+    all.sort_by(|a, b| (a.probability - 0.5).abs().total_cmp(&(b.probability - 0.5).abs()));
+    let open = |edge: &&Edge| edge.probability > 0.05 && edge.probability < 0.95;
+    (certain, all.iter().filter(open).take(LISTED).cloned().collect())
+}

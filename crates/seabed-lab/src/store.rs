@@ -1,0 +1,247 @@
+//! The campaign into its file: every change, the beliefs, and the check of all of it. Reading is in `load`.
+
+use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
+
+use super::load::{list, load, unreadable};
+use super::propose::ProposalRequest;
+use super::state::{Record, Source, State};
+use super::{Lab, LabError, digest};
+use seabed::data::TARGET_SEPARATOR;
+use seabed::design::DesignRecord;
+use seabed::graph::Node;
+
+/// A transaction of one action.
+pub(super) struct Change<'c> {
+    transaction: Transaction<'c>,
+    lab: std::path::PathBuf,
+}
+
+type Names<'a> = &'a [String];
+
+impl Lab {
+    /// What is in force now.
+    pub fn state(&self) -> Result<State, LabError> {
+        let read = || {
+            // One view of the file, whatever others write meanwhile.
+            let view = self.connection.unchecked_transaction()?;
+            load(&view)
+        };
+        read().map_err(|error| unreadable(&self.path, error))
+    }
+
+    /// Does `work` in one transaction that nobody else can come between; an error leaves everything as it was.
+    pub(super) fn change<T>(
+        &mut self,
+        work: impl FnOnce(&Change<'_>, &State) -> Result<T, LabError>,
+    ) -> Result<T, LabError> {
+        let lab = self.path.clone();
+        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let transaction = match begun {
+            Ok(transaction) => transaction,
+            Err(error) => return Err(super::open::classify_sqlite_error(&lab, error)),
+        };
+        let change = Change { transaction, lab };
+        let state = load(&change.transaction).map_err(|error| unreadable(&change.lab, error))?;
+        let done = work(&change, &state)?;
+        let Change { transaction, lab } = change;
+        let sealed =
+            transaction.query_row("SELECT max(id) FROM action", [], |row| row.get(0)).and_then(|newest| {
+                let fresh = state.actions.last().is_none_or(|action| action.id < newest);
+                if fresh { digest::seal(&transaction, newest) } else { Ok(()) }
+            });
+        sealed.map_err(|error| super::open::classify_sqlite_error(&lab, error))?;
+        transaction.commit().map_err(|error| super::open::classify_sqlite_error(&lab, error))?;
+        Ok(done)
+    }
+
+    /// A stored belief: its number, its summary, its ensemble.
+    pub(super) fn belief(&self, key: &str) -> Result<Option<(i64, String, Vec<u8>)>, LabError> {
+        let sql = "SELECT id, summary, ensemble FROM belief WHERE key = ?1";
+        let found = self.connection.query_row(sql, [key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        found.optional().map_err(|error| self.failed(error))
+    }
+
+    /// The summary and the ensemble of a belief by its number.
+    pub(super) fn belief_numbered(&self, id: i64) -> Result<(String, Vec<u8>), LabError> {
+        let sql = "SELECT summary, ensemble FROM belief WHERE id = ?1";
+        let found = self.connection.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?)));
+        found.map_err(|error| self.failed(error))
+    }
+
+    /// All beliefs: number, summary, ensemble.
+    pub(super) fn beliefs(&self) -> Result<Vec<(i64, String, Vec<u8>)>, LabError> {
+        let sql = "SELECT id, summary, ensemble FROM belief ORDER BY id";
+        list(&self.connection, sql, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .map_err(|error| self.failed(error))
+    }
+
+    /// Keeps a belief; what was kept of the unfinished fit is no longer needed.
+    pub(super) fn keep_belief(
+        &mut self,
+        key: &str,
+        at: &str,
+        summary: &str,
+        ensemble: &[u8],
+    ) -> Result<i64, LabError> {
+        let kept = (|| {
+            let change = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            change.execute(
+                "INSERT INTO belief (key, at, summary, ensemble) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+                params![key, at, summary, ensemble],
+            )?;
+            change.execute("DELETE FROM unfinished WHERE key = ?1", [key])?;
+            let id = change.query_row("SELECT id FROM belief WHERE key = ?1", [key], |row| row.get(0))?;
+            change.commit()?;
+            Ok(id)
+        })();
+        kept.map_err(|error| self.failed(error))
+    }
+
+    /// How far an interrupted fit came.
+    pub(super) fn unfinished(&self, key: &str) -> Result<Option<String>, LabError> {
+        let sql = "SELECT state FROM unfinished WHERE key = ?1";
+        let found = self.connection.query_row(sql, [key], |row| row.get(0)).optional();
+        found.map_err(|error| self.failed(error))
+    }
+
+    /// Keeps how far a fit has come.
+    pub(super) fn keep_unfinished(&self, key: &str, state: &str) -> Result<(), LabError> {
+        let sql =
+            "INSERT INTO unfinished VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET state = excluded.state";
+        self.connection.execute(sql, [key, state]).map(|_| ()).map_err(|error| self.failed(error))
+    }
+
+    /// Everything that can be checked: the file, the references, and that all of it can be read.
+    pub fn check(&self) -> Result<Vec<String>, LabError> {
+        let mut problems = self.problems("integrity_check").map_err(|error| self.failed(error))?;
+        let broken = self.problems("foreign_key_check").map_err(|error| self.failed(error))?;
+        problems.extend(broken.into_iter().map(|table| format!("a row of {table} refers to nothing")));
+        let broken = digest::broken(&self.connection).map_err(|error| self.failed(error))?;
+        problems.extend(broken.into_iter().map(|id| format!("what action {id} wrote is not what it was")));
+        match self.state() {
+            Err(LabError::Damaged { problem, .. }) => problems.push(problem),
+            Err(other) => return Err(other),
+            Ok(state) => problems.extend(inconsistencies(&state)),
+        }
+        for (id, summary, ensemble) in self.beliefs()? {
+            if serde_json::from_str::<super::BeliefSummary>(&summary).is_err() {
+                problems.push(format!("the summary of belief {id} cannot be read"));
+            }
+            if let Err(error) = seabed::scm::Ensemble::from_bytes(&ensemble, &format!("belief {id}")) {
+                problems.push(error.to_string());
+            }
+        }
+        Ok(problems)
+    }
+}
+
+/// What cannot be, however the file came about.
+fn inconsistencies(state: &State) -> Vec<String> {
+    let mut problems = Vec::new();
+    let variables = state.variables.names().len();
+    if state.rows().any(|row| row.cells.len() != variables) {
+        problems.push(format!("a row has not {variables} cells, one a variable"));
+    }
+    for experiment in &state.experiments {
+        let known = |id: i64| state.proposals.iter().any(|proposal| proposal.id == id);
+        if experiment.live && experiment.proposal.is_some_and(|id| !known(id)) {
+            problems.push(format!("experiment {} is in force, its proposal is not", experiment.id));
+        }
+        if !experiment.live && !experiment.records.is_empty() {
+            problems.push(format!("experiment {} is not in force, but a record of it is", experiment.id));
+        }
+    }
+    problems
+}
+
+impl Change<'_> {
+    fn run(&self, sql: &str, values: impl rusqlite::Params) -> Result<i64, LabError> {
+        let done = self.transaction.prepare_cached(sql).and_then(|mut sql| sql.execute(values));
+        done.map_err(|error| super::open::classify_sqlite_error(&self.lab, error))?;
+        Ok(self.transaction.last_insert_rowid())
+    }
+
+    pub(super) fn action(&self, kind: &str, what: &str, at: &str, note: &str) -> Result<i64, LabError> {
+        self.run(
+            "INSERT INTO action (kind, what, at, note) VALUES (?1, ?2, ?3, ?4)",
+            params![kind, what, at, note],
+        )
+    }
+
+    pub(super) fn undo(&self, action: i64, at: &str) -> Result<(), LabError> {
+        self.run("UPDATE action SET undone = ?2 WHERE id = ?1", params![action, at]).map(|_| ())
+    }
+
+    pub(super) fn source(&self, action: i64, source: &Source, names: Names<'_>) -> Result<(), LabError> {
+        let id = self.run(
+            "INSERT INTO source (action, file, sha256, rows) VALUES (?1, ?2, ?3, ?4)",
+            params![action, source.file, source.sha256, source.rows.len() as i64],
+        )?;
+        for row in &source.rows {
+            self.run(
+                "INSERT INTO measured (source, targets, cells) VALUES (?1, ?2, ?3)",
+                params![id, targets_text(&row.targets, names), cells_text(&row.cells)],
+            )?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn proposal(
+        &self,
+        action: i64,
+        belief: i64,
+        request: &ProposalRequest,
+        designed: &DesignRecord,
+    ) -> Result<i64, LabError> {
+        self.run(
+            "INSERT INTO proposal (action, belief, wishes, designed) VALUES (?1, ?2, ?3, ?4)",
+            params![action, belief, json(request), json(designed)],
+        )
+    }
+
+    pub(super) fn experiment(
+        &self,
+        action: i64,
+        proposal: Option<i64>,
+        settings: &[(Node, f64)],
+        replicates: u32,
+        names: Names<'_>,
+    ) -> Result<i64, LabError> {
+        let settings: Vec<(&str, f64)> =
+            settings.iter().map(|&(node, value)| (names[node].as_str(), value)).collect();
+        self.run(
+            "INSERT INTO experiment (action, proposal, settings, replicates) VALUES (?1, ?2, ?3, ?4)",
+            params![action, proposal, json(&settings), replicates],
+        )
+    }
+
+    pub(super) fn record(
+        &self,
+        record: &Record,
+        experiment: i64,
+        replicate: u32,
+        names: Names<'_>,
+    ) -> Result<i64, LabError> {
+        let Record { action, status, row, file } = record;
+        let (targets, cells) = (targets_text(&row.targets, names), cells_text(&row.cells));
+        self.run(
+            "INSERT INTO record (action, experiment, replicate, status, targets, cells, file) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![action, experiment, replicate, status.name(), targets, cells, file],
+        )
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("numbers, texts and lists")
+}
+
+/// Names joined by `;`.
+pub(super) fn targets_text(targets: &[Node], names: Names<'_>) -> String {
+    let names: Vec<&str> = targets.iter().map(|&node| names[node].as_str()).collect();
+    names.join(&TARGET_SEPARATOR.to_string())
+}
+
+fn cells_text(cells: &[Option<f64>]) -> String {
+    json(&cells)
+}

@@ -1,0 +1,372 @@
+//! The variables of a laboratory: units, transforms, what can be set to which values at what cost, and what is known
+//! beforehand. One TOML file, checked once; also the draft of such a file from data.
+
+use std::fmt::Write;
+
+use seabed::data::{Dataset, Names, TARGETS_COLUMN, check_names};
+use seabed::design::{Allowed, ConstraintError, Constraints, Levels};
+use seabed::graph::Node;
+use seabed::posterior::{Knowledge, KnowledgeForm};
+use seabed::scm::Intervention;
+use seabed::settings::{KeyValue, Keys};
+use serde::{Deserialize, Serialize};
+
+use super::LabError;
+
+/// Columns of a form that are no variables.
+pub const RESERVED: [&str; 5] = ["experiment", "replicate", TARGETS_COLUMN, "status", "note"];
+
+/// How values are changed before a fit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transform {
+    /// Not at all.
+    #[default]
+    None,
+    /// ln x, for values above 0.
+    Log,
+    /// ln (1 + x), for values above -1.
+    Log1p,
+}
+
+/// A variable as the laboratory sees it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Of its values, in words.
+    #[serde(default)]
+    pub unit: String,
+    /// How values are changed before a fit.
+    #[serde(default)]
+    pub transform: Transform,
+    /// Can it be set?
+    #[serde(default)]
+    pub intervene: bool,
+    /// Lowest and highest value that it can be set to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<[f64; 2]>,
+    /// The only values that it can be set to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub levels: Option<Vec<f64>>,
+    /// What an experiment on it costs.
+    #[serde(default = "one")]
+    pub cost: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Form {
+    variable: Vec<Variable>,
+    #[serde(default)]
+    knowledge: KnowledgeForm,
+}
+
+/// All variables with what is known about them; free of contradictions.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Variables {
+    list: Vec<Variable>,
+    names: Names,
+    knowledge: Knowledge,
+}
+
+impl Transform {
+    /// The value as the fit sees it; none where there is no such number.
+    pub fn apply(self, value: f64) -> Option<f64> {
+        let transformed = match self {
+            Self::None => value,
+            Self::Log => value.ln(),
+            Self::Log1p => value.ln_1p(),
+        };
+        transformed.is_finite().then_some(transformed)
+    }
+
+    /// The value as the laboratory sees it.
+    pub fn undo(self, value: f64) -> f64 {
+        match self {
+            Self::None => value,
+            Self::Log => value.exp(),
+            Self::Log1p => value.exp_m1(),
+        }
+    }
+
+    fn takes(self) -> &'static str {
+        match self {
+            Self::None => "finite numbers",
+            Self::Log => "numbers above 0 (`log1p` takes 0 too)",
+            Self::Log1p => "numbers above -1",
+        }
+    }
+}
+
+impl Variables {
+    /// The variables of a TOML text; `source` names it in errors.
+    pub fn from_toml(text: &str, source: &str) -> Result<Self, LabError> {
+        let wrong = |problem: String| LabError::Variables { source_name: source.to_string(), problem };
+        let form: Form = Keys::parse(text, source)?.settings()?;
+        let names: Names = form.variable.iter().map(|variable| variable.name.clone()).collect();
+        check_names(&names).map_err(|error| wrong(error.to_string()))?;
+        if names.is_empty() {
+            return Err(wrong("there is no [[variable]]; list at least one".into()));
+        }
+        let mut list = form.variable;
+        for variable in &mut list {
+            if let Some(levels) = &mut variable.levels {
+                levels.sort_by(f64::total_cmp);
+                levels.dedup();
+            }
+            let problem = problem_of(variable);
+            problem
+                .map_or(Ok(()), |problem| Err(wrong(format!("variable {:?}: {problem}", variable.name))))?;
+        }
+        let knowledge = Knowledge::from_form(&form.knowledge, &names)
+            .map_err(|error| wrong(format!("[knowledge]: {error}")))?;
+        let variables = Self { list, names, knowledge };
+        variables.constraints(None, None, 1).check(&variables.names, 1).or_else(|error| match error {
+            // A campaign may begin with observations alone.
+            ConstraintError::NoTarget => Ok(()),
+            other => Err(wrong(other.to_string())),
+        })?;
+        Ok(variables)
+    }
+
+    /// One for each name.
+    pub fn list(&self) -> &[Variable] {
+        &self.list
+    }
+
+    /// The names, in the order of the file.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Forbidden and required edges.
+    pub fn knowledge(&self) -> &Knowledge {
+        &self.knowledge
+    }
+
+    /// What can be set, as the fit sees it: values are transformed.
+    pub fn constraints(
+        &self,
+        budget: Option<f64>,
+        max_repeats: Option<usize>,
+        max_targets: usize,
+    ) -> Constraints {
+        let allowed = |variable: &Variable| {
+            let seen = |value: f64| variable.transform.apply(value).unwrap_or(f64::NAN);
+            let levels = match (&variable.levels, variable.bounds) {
+                (Some(levels), _) => Levels::List(levels.iter().map(|&level| seen(level)).collect()),
+                (None, Some([low, high])) => Levels::Range(seen(low), seen(high)),
+                (None, None) => return None,
+            };
+            variable.intervene.then_some(Allowed { levels, cost: variable.cost })
+        };
+        Constraints { variables: self.list.iter().map(allowed).collect(), budget, max_repeats, max_targets }
+    }
+
+    /// A design in the units of the laboratory, of one in the units of the fit: levels exactly, other values to four
+    /// digits within the bounds. Nobody sets a dial to sixteen.
+    pub fn to_laboratory(&self, design: &Intervention) -> Vec<(Node, f64)> {
+        let value = |&(node, value): &(Node, f64)| {
+            let variable = &self.list[node];
+            let raw = variable.transform.undo(value);
+            let raw = match (&variable.levels, variable.bounds) {
+                (Some(levels), _) => Levels::List(levels.clone()).nearest(raw),
+                (None, Some([low, high])) => four_digits(raw).clamp(low, high),
+                (None, None) => four_digits(raw),
+            };
+            (node, raw)
+        };
+        design.settings().iter().map(value).collect()
+    }
+
+    /// A design in the units of the fit; none where the transform knows no such value.
+    pub fn to_fit(&self, settings: &[(Node, f64)]) -> Option<Intervention> {
+        let pairs: Option<Vec<(Node, f64)>> = settings
+            .iter()
+            .map(|&(node, value)| Some((node, self.list[node].transform.apply(value)?)))
+            .collect();
+        Intervention::new(pairs?).ok()
+    }
+
+    /// What is wrong with a value of a variable, if anything is.
+    pub fn refuses(&self, node: Node, value: f64) -> Option<String> {
+        let transform = self.list[node].transform;
+        let fits = transform.apply(value).is_some();
+        (!fits).then(|| {
+            format!("{value} has no transform `{}`, which takes {}", name_of(transform), transform.takes())
+        })
+    }
+}
+
+fn name_of(transform: Transform) -> &'static str {
+    match transform {
+        Transform::None => "none",
+        Transform::Log => "log",
+        Transform::Log1p => "log1p",
+    }
+}
+
+fn problem_of(variable: &Variable) -> Option<String> {
+    if RESERVED.contains(&variable.name.as_str()) {
+        return Some("forms have a column of this name; rename the variable".into());
+    }
+    if variable.bounds.is_some() && variable.levels.is_some() {
+        return Some("it has bounds and levels; keep one of the two".into());
+    }
+    if variable.intervene && variable.bounds.is_none() && variable.levels.is_none() {
+        return Some(
+            "it can be intervened on; say to which values: `bounds = [LOW, HIGH]` or `levels = […]`".into(),
+        );
+    }
+    let values = variable.bounds.iter().flatten().chain(variable.levels.iter().flatten());
+    let outside = values.copied().find(|&value| variable.transform.apply(value).is_none());
+    if let Some(value) = outside {
+        return Some(format!(
+            "it can be set to {value}, but the transform `{}` takes {}",
+            name_of(variable.transform),
+            variable.transform.takes()
+        ));
+    }
+    None
+}
+
+/// To four significant digits.
+fn four_digits(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+/// To four significant digits, not to the inner side.
+fn outward(value: f64, direction: f64) -> f64 {
+    let rounded = four_digits(value);
+    let inside = (rounded - value) * direction < 0.0;
+    let unit = 10f64.powf(value.abs().log10().floor() - 3.0);
+    if inside && unit.is_finite() { four_digits(rounded + direction * unit) } else { rounded }
+}
+
+/// A draft of the variables of data, for the user to edit: every variable can be set, within what was seen.
+pub fn draft(data: &Dataset, source: &str) -> String {
+    let mut text = format!(
+        "# The variables of {source}. Edit this file, then make the campaign from it.\n\
+         #\n\
+         # unit       of the values, in words\n\
+         # transform  before a fit: \"none\", \"log\" (values above 0) or \"log1p\" (values above -1)\n\
+         # intervene  can the laboratory set the variable?\n\
+         # bounds     lowest and highest value it can be set to; or `levels = [0, 1, 10]`: the only ones\n\
+         # cost       of an experiment on it\n\n\
+         [knowledge]\n\
+         forbidden = []  # [\"A\", \"B\"]: A is no direct cause of B\n\
+         required = []   # [\"A\", \"B\"]: A is a direct cause of B\n\
+         tiers = []      # [\"A\"], [\"B\", \"C\"]: no later one is a cause of an earlier one\n"
+    );
+    for (name, column) in data.names().iter().zip(data.columns()) {
+        let low = column.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let wide = low > 0.0 && high / low > 100.0;
+        let transform =
+            if wide { "\"log\"  # its values span more than two orders of magnitude" } else { "\"none\"" };
+        let _ = write!(
+            text,
+            "\n[[variable]]\nname = {}\nunit = \"\"\ntransform = {transform}\nintervene = true\n\
+             bounds = [{:?}, {:?}]  # what was seen\ncost = 1\n",
+            KeyValue::from(name.as_str()),
+            outward(low, -1.0),
+            outward(high, 1.0),
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use seabed::graph::NodeSet;
+
+    const TWO: &str = r#"
+        [knowledge]
+        forbidden = [["b", "a"]]
+        [[variable]]
+        name = "a"
+        transform = "log"
+        intervene = true
+        bounds = [0.1, 1000]
+        [[variable]]
+        name = "b"
+        intervene = true
+        levels = [5, 0, 2.5]
+        cost = 3
+    "#;
+
+    fn of(text: &str) -> Result<Variables, LabError> {
+        Variables::from_toml(text, "v.toml")
+    }
+
+    #[test]
+    fn values_go_to_the_fit_and_back() {
+        let variables = of(TWO).unwrap();
+        let constraints = variables.constraints(None, None, 1);
+        let levels = |node: Node| constraints.variables[node].clone().unwrap().levels;
+        assert_eq!(levels(0), Levels::Range(0.1f64.ln(), 1000f64.ln()));
+        assert_eq!(levels(1), Levels::List(vec![0.0, 2.5, 5.0]));
+        assert!(variables.knowledge().forbids(1, 0));
+        for value in [0.1, 12.35, 1000.0] {
+            let design = variables.to_fit(&[(0, value), (1, 2.5)]).unwrap();
+            assert_eq!(variables.to_laboratory(&design), [(0, value), (1, 2.5)]);
+        }
+        // Rounding never leaves the bounds.
+        let edge = Intervention::new([(0, 1000f64.ln() + 1e-9)]).unwrap();
+        assert_eq!(variables.to_laboratory(&edge), [(0, 1000.0)]);
+        for (transform, values) in [(Transform::Log1p, [0.0, 3.0, 1e6]), (Transform::Log, [1e-6, 1.0, 1e6])] {
+            for value in values {
+                let back = transform.undo(transform.apply(value).unwrap());
+                assert!((back - value).abs() <= 1e-12 * (1.0 + value), "{back} {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let cases = [
+            ("", "missing field `variable`"),
+            ("variable = []", "there is no [[variable]]"),
+            ("[[variable]]\nname = \"status\"", "forms have a column of this name"),
+            ("[[variable]]\nname = \"a\"\nintervene = true", "say to which values"),
+            ("[[variable]]\nname = \"a\"\nbounds = [0, 1]\nlevels = [1]", "keep one of the two"),
+            (
+                "[[variable]]\nname = \"a\"\nbounds = [0, 1]\ntransform = \"log\"",
+                "`log` takes numbers above 0",
+            ),
+            ("[[variable]]\nname = \"a\"\nintervene = true\nbounds = [2, 1]", "the lower one first"),
+            (
+                "[[variable]]\nname = \"a\"\nintervene = true\nbounds = [1, 2]\ncost = 0",
+                "costs are finite and above 0",
+            ),
+            ("[[variable]]\nname = \"a\"\n[[variable]]\nname = \"a\"", "both called"),
+            (
+                "[[variable]]\nname = \"a\"\n[knowledge]\nforbidden = [[\"a\", \"c\"]]",
+                "\"c\" is not a variable",
+            ),
+            ("[[variable]]\nname = \"a\"\nbound = [1, 2]", "unknown field `bound`"),
+        ];
+        for (text, part) in cases {
+            let message = of(text).unwrap_err().to_string();
+            assert!(message.starts_with("v.toml: ") && message.contains(part), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_draft_is_a_variables_file() {
+        let names: Names = ["a\"b".to_string(), "c".to_string()].into();
+        let columns = vec![vec![0.01, 50.0, 3.0], vec![-1.23456, 0.0, 2.00004]];
+        let data = Dataset::with_regime(names, columns, NodeSet::empty(2)).unwrap();
+        let variables = of(&draft(&data, "d.csv")).unwrap();
+        assert_eq!(variables.list()[0].transform, Transform::Log);
+        assert_eq!(variables.list()[1].bounds, Some([-1.235, 2.001]));
+        assert!(variables.list().iter().all(|variable| variable.intervene));
+    }
+}

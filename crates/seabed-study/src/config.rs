@@ -1,0 +1,127 @@
+//! What a run is told: one TOML file, every key with a default, unknown keys refused.
+//!
+//! `default.toml` beside this file is the documentation of the keys; a test holds it to the defaults.
+
+use seabed::design::DesignSettings;
+use seabed::posterior::PosteriorSettings;
+use seabed::settings::{Keys, SettingsError};
+use serde::{Deserialize, Serialize};
+
+use super::StudyError;
+use super::simulated_world::WorldSettings;
+
+/// The defaults, with what each key means.
+pub const DEFAULT: &str = include_str!("default.toml");
+
+/// One closed loop.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Config {
+    /// Of the world, the noise and every random choice.
+    pub seed: u64,
+    /// Batches of experiments.
+    pub rounds: usize,
+    /// Are seconds written down? Without them equal runs have equal files.
+    pub timing: bool,
+    /// What answers the experiments.
+    pub world: WorldSettings,
+    /// How beliefs are formed.
+    pub posterior: PosteriorSettings,
+    /// How experiments are chosen.
+    pub design: DesignSettings,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            rounds: 10,
+            timing: true,
+            world: WorldSettings::default(),
+            posterior: PosteriorSettings::default(),
+            design: DesignSettings::default(),
+        }
+    }
+}
+
+impl Config {
+    /// The configuration that keys say, checked: what it asks for can be done, as far as can be told beforehand.
+    pub fn from_keys(keys: &Keys) -> Result<Self, StudyError> {
+        let config: Self = keys.settings()?;
+        config.check().map_err(|error| {
+            let problem = error.to_string();
+            StudyError::Settings(SettingsError::Keys { source_name: keys.source().to_string(), problem })
+        })?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), StudyError> {
+        if self.rounds > MOST_ROUNDS {
+            let (got, most) = (self.rounds as f64, MOST_ROUNDS as f64);
+            return Err(SettingsError::OutOfRange { key: "rounds", got, least: 0.0, most }.into());
+        }
+        self.world.check()?;
+        self.posterior.check(None).map_err(in_group("posterior"))?;
+        Ok(self.design.designer().check()?)
+    }
+
+    /// All keys with their values.
+    pub fn to_keys(&self) -> Keys {
+        Keys::of(self, "the configuration")
+    }
+
+    /// All keys with their values, as TOML.
+    pub fn to_toml(&self) -> String {
+        self.to_keys().to_toml()
+    }
+}
+
+/// More rounds are a slip of the keyboard.
+const MOST_ROUNDS: usize = 100_000;
+
+/// The message with the group that its key stands in.
+fn in_group(group: &str) -> impl Fn(SettingsError) -> SettingsError + '_ {
+    move |error| SettingsError::Conflict { problem: format!("{group}.{error}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_printed_defaults_are_the_defaults() {
+        let printed = Config::from_keys(&Keys::parse(DEFAULT, "default").unwrap()).unwrap();
+        assert_eq!(printed, Config::default());
+        let keys = |text: &str| {
+            let mut keys: Vec<String> = text
+                .lines()
+                .filter_map(|l| l.split_once(" = ").map(|(key, _)| key.trim().to_string()))
+                .collect();
+            keys.sort();
+            keys
+        };
+        assert_eq!(keys(DEFAULT), keys(&Config::default().to_toml()), "a key is not documented");
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_found_before_any_work() {
+        let of = |text: &str| {
+            Keys::parse(text, "a.toml").map_err(StudyError::from).and_then(|keys| Config::from_keys(&keys))
+        };
+        for (text, said) in [
+            ("[design]\nbatch = 0", "a.toml: design"),
+            ("[world]\nnode = 3", "a.toml: world.node: unknown field `node`, did you mean `nodes`?"),
+            ("[world]\nnodes = 0", "a.toml: world.nodes = 0"),
+            ("[world]\nnodes = 1000000000", "a.toml: world.nodes = 1000000000"),
+            ("[world]\nobservations = 1000000000000", "a.toml: world.observations = 1000000000000"),
+            (
+                "[posterior]\nparticles = 0",
+                "a.toml: posterior.particles = 0: choose a number from 1 to 10000",
+            ),
+            ("rounds = 1000000000", "a.toml: rounds = 1000000000"),
+        ] {
+            let error = of(text).unwrap_err().to_string();
+            assert!(error.starts_with(said), "{error}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! A study as a grid: lists in a configuration stand for one run each, and tables in a list for one setting each.
+//!
+//! The seed varies slowest, so that every finished part of a study compares all strategies on the same worlds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use seabed::settings::{Keys, SettingsError};
+
+use super::StudyError;
+use super::config::Config;
+
+/// A key that differs between runs, and its value in one of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Factor {
+    /// For example `design.strategy`.
+    pub key: String,
+    /// As it is written in TOML, texts without quotes.
+    pub value: String,
+}
+
+/// One run of a study.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Planned {
+    /// Its number in the study.
+    pub index: usize,
+    /// Its configuration.
+    pub config: Config,
+    /// What sets it apart from other runs.
+    pub factors: Vec<Factor>,
+    /// World and posterior, for people; runs of one setting are compared.
+    pub setting: String,
+    /// Strategy and values, for people; one line in a figure.
+    pub line: String,
+}
+
+/// Keys whose value is a list by itself.
+const LISTS: [&str; 2] = ["design.grid", "design.range"];
+
+/// Groups that vary slowest, the slowest first.
+const SLOW: [&str; 3] = ["seed", "world", "posterior"];
+
+/// More runs are a slip.
+const MOST_RUNS: usize = 100_000;
+
+/// All runs of a study.
+pub fn expand(keys: &Keys) -> Result<Vec<Planned>, StudyError> {
+    let mut keys = keys.clone();
+    seeds(&mut keys)?;
+    let source = keys.source();
+    let tables = keys.alternatives(&LISTS, &SLOW, "design");
+    if tables.len() > MOST_RUNS {
+        return Err(wrong(source, format!("{} runs; at most {MOST_RUNS} make a study", tables.len())));
+    }
+    let configs = tables.iter().map(Config::from_keys).collect::<Result<Vec<_>, _>>()?;
+    let flat: Vec<BTreeMap<String, String>> = configs.iter().map(flattened).collect();
+    if flat.iter().collect::<BTreeSet<_>>().len() < flat.len() {
+        return Err(wrong(source, "two runs are the same; name every value of a list once".into()));
+    }
+    let varies = |key: &str| flat.iter().any(|keys| keys[key] != flat[0][key]);
+    let varied: Vec<&String> = flat[0].keys().filter(|key| varies(key)).collect();
+    let lines: Vec<(String, String)> = flat.iter().map(|keys| line(keys, &varied)).collect();
+    let mut kinds: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (strategy, rest) in &lines {
+        kinds.entry(strategy).or_default().insert(rest);
+    }
+    let planned = configs.iter().enumerate().map(|(index, config)| {
+        let factors =
+            varied.iter().map(|key| Factor { key: (*key).clone(), value: flat[index][*key].clone() });
+        let (strategy, rest) = &lines[index];
+        // The rest is said where a strategy stands in the study with more than one.
+        let alone = kinds[strategy.as_str()].len() == 1;
+        Planned {
+            index,
+            config: config.clone(),
+            factors: factors.collect(),
+            setting: setting(config, &flat[index], &varied),
+            line: if alone { strategy.clone() } else { format!("{strategy} {rest}") },
+        }
+    });
+    Ok(planned.collect())
+}
+
+/// `seeds = 10` stands for ten seeds from `seed` on.
+fn seeds(keys: &mut Keys) -> Result<(), StudyError> {
+    let source = keys.source().to_string();
+    let Some(count) = keys.remove("seeds") else { return Ok(()) };
+    let first = keys.get("seed").map_or(Some(0), |first| first.as_integer());
+    match (count.as_integer(), first) {
+        (Some(count), Some(first)) if (1..=MOST_RUNS as i64).contains(&count) => {
+            keys.insert("seed", (first..first.saturating_add(count)).collect::<Vec<_>>());
+            Ok(())
+        }
+        (_, None) => Err(wrong(&source, "there are `seeds` and a list of `seed`; keep one of them".into())),
+        _ => Err(wrong(&source, format!("seeds = {count}: the number of seeds is a positive whole number"))),
+    }
+}
+
+/// All keys of a configuration with their values as text.
+fn flattened(config: &Config) -> BTreeMap<String, String> {
+    config.to_keys().flattened().into_iter().collect()
+}
+
+/// The strategy, and what else differs in the design.
+fn line(keys: &BTreeMap<String, String>, varied: &[&String]) -> (String, String) {
+    let others = varied.iter().filter(|key| key.starts_with("design.") && **key != "design.strategy");
+    let rest: Vec<String> = others
+        .map(|key| match key.as_str() {
+            "design.values" => keys[*key].clone(),
+            _ => format!("{} {}", key.trim_start_matches("design."), keys[*key]),
+        })
+        .collect();
+    (keys["design.strategy"].clone(), rest.join(", "))
+}
+
+fn setting(config: &Config, keys: &BTreeMap<String, String>, varied: &[&String]) -> String {
+    const NAMED: [&str; 5] = ["world.kind", "world.nodes", "world.mechanism", "world.file", "posterior.kind"];
+    let mut parts = config.world.words();
+    parts.push(keys["posterior.kind"].clone());
+    let rest = varied.iter().filter(|key| {
+        !key.starts_with("design.") && key.as_str() != "seed" && !NAMED.contains(&key.as_str())
+    });
+    parts.extend(rest.map(|key| format!("{key} {}", keys[*key])));
+    parts.join(", ")
+}
+
+fn wrong(source: &str, problem: String) -> StudyError {
+    SettingsError::Keys { source_name: source.to_string(), problem }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planned(text: &str) -> Vec<Planned> {
+        expand(&Keys::parse(text, "text").unwrap()).unwrap()
+    }
+
+    #[test]
+    fn lists_make_a_grid_and_tables_in_a_list_stand_for_themselves() {
+        let study = planned(
+            "seeds = 2\n[world]\nkind = [\"er\", \"sf\"]\n[[design]]\nstrategy = \"random\"\n[[design]]\n\
+             strategy = \"soft-cbed\"\nvalues = [\"gp-ucb\", \"fixed\"]\n",
+        );
+        let told: Vec<(u64, &str, &str)> =
+            study.iter().map(|run| (run.config.seed, run.setting.as_str(), run.line.as_str())).collect();
+        let er = "er, 20 variables, nonlinear, dibs-nonlinear";
+        assert_eq!(told[0], (0, er, "random"));
+        assert_eq!(told[1], (0, er, "soft-cbed gp-ucb"));
+        assert_eq!(told[2], (0, er, "soft-cbed fixed"));
+        assert_eq!(told[3].1, "sf, 20 variables, nonlinear, dibs-nonlinear");
+        assert_eq!(told[6], (1, er, "random"));
+        assert_eq!(study.len(), 12);
+        let keys: Vec<&str> = study[0].factors.iter().map(|factor| factor.key.as_str()).collect();
+        assert_eq!(keys, ["design.strategy", "design.values", "seed", "world.kind"]);
+    }
+
+    #[test]
+    fn a_value_that_is_a_list_is_one_value() {
+        assert_eq!(planned("[design]\nrange = [0, 1]\n").len(), 1);
+        let two = planned("[design]\nrange = [[0.0, 1.0], [0.0, 2.0]]\nstrategy = [\"cbed\", \"random\"]\n");
+        assert_eq!(two.len(), 4);
+        assert_eq!(two[0].line, "cbed range [0.0, 1.0]");
+    }
+
+    #[test]
+    fn slips_are_refused() {
+        let of = |text: &str| expand(&Keys::parse(text, "text").unwrap()).unwrap_err().to_string();
+        assert!(of("seed = [1, 1]").contains("two runs are the same"));
+        assert!(of("seeds = 0").contains("positive"));
+        assert!(of("seeds = 3\nseed = [1]").contains("keep one"));
+        assert!(of("[world]\nnodes = [\"many\"]").contains("invalid type"));
+    }
+}

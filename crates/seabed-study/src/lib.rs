@@ -1,0 +1,136 @@
+//! Studies of seabed: the closed loop against a simulated world as files that survive a kill, and grids of such loops.
+//!
+//! A run is a folder. Every phase of a round ends with a file that takes its name only when it is complete; a phase
+//! whose file is there is never done again, and every phase is a function of the configuration and the files before it.
+//! So the same command goes on where it was stopped, and the files come out the same.
+#![warn(missing_docs)]
+
+mod config;
+mod folder;
+mod grid;
+mod presets;
+mod record;
+mod results;
+mod run;
+mod simulated_world;
+mod sweep;
+
+pub use config::{Config, DEFAULT};
+pub use folder::RunFolder;
+pub use grid::{Factor, Planned, expand};
+pub use presets::{PRESETS, preset};
+pub use record::Fitted;
+pub use run::{Events, RunEvent, run};
+pub use simulated_world::{MechanismName, SimulatedWorld, WorldKind, WorldSettings};
+pub use sweep::{Outcome, RunState, Sweep};
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use seabed::ErrorKind;
+use seabed::data::DataError;
+use seabed::design::DesignError;
+use seabed::posterior::FitError;
+use seabed::scm::ScmFileError;
+use seabed::settings::SettingsError;
+use seabed::world::grn::{NetworkError, NetworkFileError};
+use seabed::world::{SyntheticError, WorldError};
+
+/// Why a run or a study stops.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    /// A configuration that cannot be used.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// A file or folder that cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A folder that holds something else.
+    #[error("{}: {problem}", path.display())]
+    Folder {
+        /// Which.
+        path: PathBuf,
+        /// What it holds, and the way out.
+        problem: String,
+    },
+    /// Another process works in the folder.
+    #[error("{}: another process is working on it; wait until it is done", path.display())]
+    Busy {
+        /// Which.
+        path: PathBuf,
+    },
+    /// No experiment is possible.
+    #[error("round {round}: no experiment is possible under the settings of the design")]
+    EmptyBatch {
+        /// Which.
+        round: usize,
+    },
+    /// The observer asked for an end.
+    #[error("interrupted; nothing is lost: the same command goes on")]
+    Stopped,
+    /// A world that cannot be drawn.
+    #[error("world: {0}")]
+    World(#[from] SyntheticError),
+    /// A gene network that cannot be drawn.
+    #[error("world: {0}")]
+    Network(#[from] NetworkError),
+    /// A gene network that cannot be read.
+    #[error(transparent)]
+    NetworkFile(#[from] NetworkFileError),
+    /// A world that does not answer.
+    #[error("world: {0}")]
+    Outcome(#[from] WorldError),
+    /// A model that cannot be read.
+    #[error(transparent)]
+    Scm(#[from] ScmFileError),
+    /// Data that cannot be read or written.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// No posterior.
+    #[error("posterior: {0}")]
+    Fit(FitError),
+    /// No design.
+    #[error("design: {0}")]
+    Design(DesignError),
+}
+
+impl From<FitError> for StudyError {
+    fn from(error: FitError) -> Self {
+        match error {
+            FitError::Stopped(_) => Self::Stopped,
+            error => Self::Fit(error),
+        }
+    }
+}
+
+impl From<DesignError> for StudyError {
+    fn from(error: DesignError) -> Self {
+        match error.kind() {
+            ErrorKind::Stopped => Self::Stopped,
+            _ => Self::Design(error),
+        }
+    }
+}
+
+impl StudyError {
+    fn file(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |source| Self::File { path: path.to_path_buf(), source }
+    }
+
+    /// Whose fault it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::File { .. } | Self::Busy { .. } => ErrorKind::Environment,
+            Self::Stopped => ErrorKind::Stopped,
+            Self::Data(error) => error.kind(),
+            Self::Fit(error) => error.kind(),
+            Self::Design(error) => error.kind(),
+            _ => ErrorKind::Input,
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! One closed loop as a machine that can be killed at any moment.
+
+use std::time::Instant;
+
+use seabed::data::{Dataset, position};
+use seabed::design::DesignRecord;
+use seabed::evaluate::MetricRow;
+use seabed::num::random::{Purpose, Seed};
+use seabed::observer::{Observer, Stage};
+use seabed::posterior::Knowledge;
+use seabed::scm::{Ensemble, Intervention};
+
+use super::StudyError;
+use super::config::Config;
+use super::folder::RunFolder;
+use super::record::{Fitted, metric_row};
+use super::simulated_world::SimulatedWorld;
+
+/// What a run tells while it goes on, beside how far the work of the moment is.
+pub enum RunEvent<'a> {
+    /// Something that the user should know about the metrics.
+    Note(String),
+    /// A round is complete, now or in an earlier process.
+    Round(&'a MetricRow),
+}
+
+/// Hears what a run tells.
+pub type Events<'a> = &'a (dyn Fn(RunEvent<'_>) + Sync);
+
+/// Carries the run out, or on, until its last round; a finished one is left as it is.
+///
+/// The observer is told how far the fit or the design of the moment is. Where it asks for an end the run stops with
+/// [`StudyError::Stopped`], and the same call goes on with it later.
+pub fn run(
+    config: &Config,
+    folder: &RunFolder,
+    observer: &dyn Observer,
+    events: Events<'_>,
+) -> Result<Vec<MetricRow>, StudyError> {
+    let seed = Seed::new(config.seed);
+    // What is wrong with the settings shows before a folder is made.
+    let world = SimulatedWorld::new(&config.world, seed)?;
+    let _lock = folder.lock()?;
+    match folder.config()? {
+        Some(before) if !continues(&before, config) => {
+            return Err(StudyError::Folder {
+                path: folder.path().to_path_buf(),
+                problem: format!(
+                    "it holds a run with other settings ({}); choose another folder, or remove it",
+                    difference(&before, config)
+                ),
+            });
+        }
+        Some(before) if before == *config => {}
+        _ => folder.write_config(config)?,
+    }
+    if let Some(cycle) = world.cycle() {
+        events(RunEvent::Note(format!(
+            "the true graph has a cycle ({cycle}): E-SID, which needs one without, is left out"
+        )));
+    }
+    let finished = folder.metrics()?;
+    if finished.len() == config.rounds + 1 {
+        finished.iter().for_each(|row| events(RunEvent::Round(row)));
+        return Ok(finished);
+    }
+    folder.write_truth(world.names(), world.truth())?;
+    let mut data = world.observations(config.world.observations)?;
+    for round in 0..=config.rounds {
+        let ensemble = believe(config, folder, &world, &data, round, observer, events)?;
+        if round < config.rounds {
+            let designed = choose(config, folder, &ensemble, round, observer)?;
+            let outcomes = match folder.outcomes(round)? {
+                Some(outcomes) => outcomes,
+                None => {
+                    let batch = interventions(&designed, data.names()).ok_or_else(|| StudyError::Folder {
+                        path: folder.path().to_path_buf(),
+                        problem: format!(
+                            "the design of round {round} is not one of this run; remove the folder"
+                        ),
+                    })?;
+                    let outcomes = world.outcomes(round, &batch, config.design.replicates)?;
+                    folder.write_outcomes(round, &outcomes)?;
+                    outcomes
+                }
+            };
+            data.append(&outcomes)?;
+        }
+        folder.write_tables(&data)?;
+        let fitted = folder.fitted(round)?.expect("written above");
+        let row = metric_row(round, &fitted, folder.designed(round)?.as_ref());
+        events(RunEvent::Round(&row));
+    }
+    folder.metrics()
+}
+
+/// The belief of a round, from its file or from the data.
+fn believe(
+    config: &Config,
+    folder: &RunFolder,
+    world: &SimulatedWorld,
+    data: &Dataset,
+    round: usize,
+    observer: &dyn Observer,
+    events: Events<'_>,
+) -> Result<Ensemble, StudyError> {
+    if folder.fitted(round)?.is_some() {
+        folder.forget_states_before(round)?;
+        return folder.ensemble(round);
+    }
+    let clock = Instant::now();
+    let earlier = if round > 0 { folder.state(round - 1)? } else { None };
+    let (posterior, start) = config.posterior.after(earlier, world.noise_sd(), seed_of(config, round))?;
+    let stage = Stage { observer, name: format!("fit of round {round}") };
+    let fit = posterior.fit(data, &Knowledge::none(data.variables()), start, &stage)?;
+    if let Some(warning) = &fit.warning {
+        events(RunEvent::Note(format!("round {round}: {warning}")));
+    }
+    let fitted = Fitted {
+        interventional_samples: (0..data.rows()).filter(|&row| !data.targets(row).is_empty()).count(),
+        scores: world.scores(&fit.ensemble),
+        edge_entropy: fit.ensemble.edge_entropy(),
+        repaired_cyclic: fit.repaired,
+        warning: fit.warning,
+        seconds: seconds(config, clock),
+    };
+    folder.write_belief(round, &fit.ensemble, fit.state.as_ref(), &fitted)?;
+    // What is read back is what an interrupted run goes on with.
+    folder.ensemble(round)
+}
+
+/// The batch of a round, from its file or from the belief.
+fn choose(
+    config: &Config,
+    folder: &RunFolder,
+    ensemble: &Ensemble,
+    round: usize,
+    observer: &dyn Observer,
+) -> Result<DesignRecord, StudyError> {
+    if let Some(designed) = folder.designed(round)? {
+        return Ok(designed);
+    }
+    let start = Instant::now();
+    let constraints = config.design.constraints(ensemble.names().len());
+    let batch = config.design.designer().design(ensemble, &constraints, seed_of(config, round))?;
+    let designed = DesignRecord::new(&batch, ensemble.names(), seconds(config, start));
+    folder.write_design(round, &designed)?;
+    Ok(designed)
+}
+
+/// The experiments of a design, which may have been read from a file that somebody edited.
+fn interventions(designed: &DesignRecord, names: &[String]) -> Option<Vec<Intervention>> {
+    let of = |targets: &[(String, f64)]| {
+        let settings = targets.iter().map(|(name, value)| Some((position(names, name)?, *value)));
+        Intervention::new(settings.collect::<Option<Vec<_>>>()?).ok()
+    };
+    designed.batch.iter().map(|experiment| of(&experiment.targets)).collect()
+}
+
+/// Every round has randomness of its own.
+fn seed_of(config: &Config, round: usize) -> Seed {
+    Seed::new(Seed::new(config.seed).stream(Purpose::Rounds).at(round as u64).draws().bits())
+}
+
+fn seconds(config: &Config, start: Instant) -> f64 {
+    if config.timing { start.elapsed().as_secs_f64() } else { 0.0 }
+}
+
+/// More rounds of the same run?
+fn continues(before: &Config, config: &Config) -> bool {
+    before.rounds <= config.rounds && *before == Config { rounds: before.rounds, ..config.clone() }
+}
+
+/// The first key that differs.
+fn difference(before: &Config, config: &Config) -> String {
+    let (before, now) = (before.to_toml(), config.to_toml());
+    let pair = before.lines().zip(now.lines()).find(|(a, b)| a != b);
+    pair.map_or_else(|| "a key".into(), |(a, b)| format!("{a} there, {b} here"))
+}

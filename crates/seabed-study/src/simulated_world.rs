@@ -1,0 +1,263 @@
+//! The world of a run: what answers its experiments, and the truth that beliefs are scored against.
+
+use std::path::PathBuf;
+
+use seabed::data::Dataset;
+use seabed::evaluate::{Scores, scores, scores_with_cycles};
+use seabed::graph::{CycleError, Dag};
+use seabed::num::random::{Purpose, Seed};
+use seabed::scm::{Ensemble, Intervention, Scm};
+use seabed::settings::SettingsError;
+use seabed::world::grn::{Generated, Grn, Measure, Measurement, Organism};
+use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, World};
+use serde::{Deserialize, Serialize};
+
+use super::StudyError;
+
+/// Which world.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct WorldSettings {
+    /// Where the world comes from.
+    pub kind: WorldKind,
+    /// Variables of a random model.
+    pub nodes: usize,
+    /// Edges a variable of a random model.
+    pub edges_per_node: f64,
+    /// Mechanisms of a random model.
+    pub mechanism: MechanismName,
+    /// Hidden units of nonlinear mechanisms.
+    pub hidden: usize,
+    /// Weights of linear mechanisms.
+    pub weights: LinearWeights,
+    /// Standard deviation of the noise.
+    pub noise_sd: f64,
+    /// From `noise_sd` (first variable) to ten times as much (last)?
+    pub unequal_noise: bool,
+    /// Bring every variable to mean 0 and standard deviation 1?
+    pub standardise: bool,
+    /// The file of a model or of a gene network; none if empty.
+    pub file: PathBuf,
+    /// Whose networks a gene network without a file resembles.
+    pub organism: Organism,
+    /// What is measured of genes.
+    pub measure: Measure,
+    /// Report what GeneNetWeaver reports?
+    pub gnw_faithful: bool,
+    /// Samples without intervention before the first batch.
+    pub observations: usize,
+}
+
+/// Kinds of worlds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorldKind {
+    /// A random model on an Erdős–Rényi graph.
+    Er,
+    /// A random model on a scale-free graph.
+    Sf,
+    /// A model from a file.
+    Scm,
+    /// A gene network, from a file or of our own making.
+    Grn,
+}
+
+/// Kinds of mechanisms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MechanismName {
+    /// Weighted sums.
+    Linear,
+    /// Networks.
+    Nonlinear,
+}
+
+impl Default for WorldSettings {
+    fn default() -> Self {
+        Self {
+            kind: WorldKind::Er,
+            nodes: 20,
+            edges_per_node: 1.0,
+            mechanism: MechanismName::Nonlinear,
+            hidden: 5,
+            weights: LinearWeights::Normal,
+            noise_sd: 0.1,
+            unequal_noise: false,
+            standardise: false,
+            file: PathBuf::new(),
+            organism: Organism::EcoliLike,
+            measure: Measure::Mrna,
+            gnw_faithful: true,
+            observations: 100,
+        }
+    }
+}
+
+/// A world that answers.
+pub struct SimulatedWorld {
+    world: Box<dyn World + Send + Sync>,
+    /// Row -> column; it may have cycles.
+    truth: Vec<Vec<bool>>,
+    /// The one noise level of all variables, if there is one.
+    noise_sd: Option<f64>,
+    seed: Seed,
+}
+
+impl SimulatedWorld {
+    /// The world of the settings: a function of them and the seed alone.
+    pub fn new(settings: &WorldSettings, seed: Seed) -> Result<Self, StudyError> {
+        let scm = match settings.kind {
+            WorldKind::Er => settings.synthetic(GraphKind::Er).draw(seed)?,
+            WorldKind::Sf => settings.synthetic(GraphKind::Sf).draw(seed)?,
+            WorldKind::Scm if settings.file.as_os_str().is_empty() => {
+                let problem = "world.kind = \"scm\" needs the file of a model; set world.file".to_string();
+                return Err(SettingsError::Conflict { problem }.into());
+            }
+            WorldKind::Scm => Scm::read(&settings.file)?,
+            WorldKind::Grn => return Self::of_genes(settings, seed),
+        };
+        let first = scm.noise_sd()[0];
+        let noise_sd = scm.noise_sd().iter().all(|sd| *sd == first).then_some(first);
+        Ok(Self { truth: scm.dag().to_rows_to_columns(), world: Box::new(scm), noise_sd, seed })
+    }
+
+    fn of_genes(settings: &WorldSettings, seed: Seed) -> Result<Self, StudyError> {
+        let measurement =
+            Measurement { of: settings.measure, deterministic: false, faithful: settings.gnw_faithful };
+        let grn = if settings.file.as_os_str().is_empty() {
+            Grn::generate(
+                &Generated { organism: settings.organism, genes: settings.nodes },
+                seed,
+                measurement,
+            )?
+        } else {
+            Grn::read(&settings.file, measurement)?
+        };
+        let mut truth = grn.network().regulations();
+        // A gene that regulates itself is no edge of a causal graph.
+        (0..truth.len()).for_each(|gene| truth[gene][gene] = false);
+        Ok(Self { truth, world: Box::new(grn), noise_sd: None, seed })
+    }
+
+    /// The graph that is to be found, row -> column; that of a gene network may have cycles.
+    pub fn truth(&self) -> &Vec<Vec<bool>> {
+        &self.truth
+    }
+
+    /// A cycle of the true graph, if it has one: `A -> B -> A`.
+    pub fn cycle(&self) -> Option<String> {
+        let CycleError { cycle } = Dag::from_rows_to_columns(&self.truth).err()?;
+        let names: Vec<&str> =
+            cycle.iter().chain(cycle.first()).map(|&node| self.names()[node].as_str()).collect();
+        Some(names.join(" -> "))
+    }
+
+    /// How close a belief is to the truth; distances that need a graph without cycles are left out where it has some.
+    pub fn scores(&self, belief: &Ensemble) -> Scores {
+        match Dag::from_rows_to_columns(&self.truth) {
+            Ok(dag) => scores(belief, &dag),
+            Err(_) => scores_with_cycles(belief, &self.truth),
+        }
+    }
+
+    /// The variables' names.
+    pub fn names(&self) -> &[String] {
+        self.world.names()
+    }
+
+    /// The one noise level of all variables, if there is one.
+    pub fn noise_sd(&self) -> Option<f64> {
+        self.noise_sd
+    }
+
+    /// What is seen before any experiment.
+    pub fn observations(&self, samples: usize) -> Result<Dataset, StudyError> {
+        Ok(self.world.experiment(&Intervention::none(), samples, self.seed.stream(Purpose::Noise))?)
+    }
+
+    /// The outcomes of a batch in the round, `replicates` of each experiment. Every experiment has noise of its own.
+    pub fn outcomes(
+        &self,
+        round: usize,
+        batch: &[Intervention],
+        replicates: usize,
+    ) -> Result<Dataset, StudyError> {
+        let stream = self.seed.stream(Purpose::Outcomes).at(round as u64);
+        let mut all: Option<Dataset> = None;
+        for (k, experiment) in batch.iter().enumerate() {
+            let outcome = self.world.experiment(experiment, replicates, stream.at(k as u64))?;
+            match &mut all {
+                None => all = Some(outcome),
+                Some(all) => all.append(&outcome)?,
+            }
+        }
+        all.ok_or(StudyError::EmptyBatch { round })
+    }
+}
+
+/// More variables, hidden units or numbers in a table are a slip of the keyboard, and more than a machine holds.
+const MOST_NODES: usize = 10_000;
+const MOST_HIDDEN: usize = 1000;
+const MOST_NUMBERS: usize = 100_000_000;
+
+impl WorldSettings {
+    /// Are all numbers within their ranges? The rest shows when the world is made.
+    pub(crate) fn check(&self) -> Result<(), SettingsError> {
+        let most_observations = MOST_NUMBERS / self.nodes.clamp(1, MOST_NODES);
+        let counts = [
+            ("world.nodes", self.nodes, MOST_NODES),
+            ("world.hidden", self.hidden, MOST_HIDDEN),
+            ("world.observations", self.observations, most_observations),
+        ];
+        match counts.into_iter().find(|(_, got, most)| !(1..=*most).contains(got)) {
+            Some((key, got, most)) => {
+                Err(SettingsError::OutOfRange { key, got: got as f64, least: 1.0, most: most as f64 })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn synthetic(&self, graph: GraphKind) -> Synthetic {
+        Synthetic {
+            graph,
+            nodes: self.nodes,
+            edges_per_node: self.edges_per_node,
+            mechanism: match self.mechanism {
+                MechanismName::Linear => MechanismKind::Linear(self.weights),
+                MechanismName::Nonlinear => MechanismKind::Mlp { hidden: self.hidden },
+            },
+            noise: if self.unequal_noise {
+                NoiseLevels::Unequal(self.noise_sd)
+            } else {
+                NoiseLevels::Equal(self.noise_sd)
+            },
+            standardised: self.standardise,
+        }
+    }
+}
+
+impl WorldSettings {
+    /// What the world is, for people.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let kind =
+            |kind: &str| vec![kind.to_string(), format!("{} variables", self.nodes), self.mechanism.word()];
+        match self.kind {
+            WorldKind::Er => kind("er"),
+            WorldKind::Sf => kind("sf"),
+            WorldKind::Scm | WorldKind::Grn if !self.file.as_os_str().is_empty() => {
+                vec![self.file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into())]
+            }
+            WorldKind::Scm => vec!["scm".into()],
+            WorldKind::Grn => vec![self.organism.word().into(), format!("{} genes", self.nodes)],
+        }
+    }
+}
+
+impl MechanismName {
+    fn word(self) -> String {
+        match self {
+            Self::Linear => "linear".into(),
+            Self::Nonlinear => "nonlinear".into(),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The metrics of one round of a closed loop, as a row of a table.
+
+use serde::{Deserialize, Serialize};
+
+use super::Metric;
+
+/// A row of `metrics.csv`: the belief of a round, and the batch that was chosen from it.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MetricRow {
+    /// 0 before any experiment.
+    pub round: usize,
+    /// Rows of data under interventions.
+    pub interventional_samples: usize,
+    /// Expected structural Hamming distance.
+    pub eshd: Option<f64>,
+    /// Expected structural intervention distance.
+    pub esid: Option<f64>,
+    /// Area under the ROC curve of the edge probabilities.
+    pub auroc: Option<f64>,
+    /// Average precision of the edge probabilities.
+    pub auprc: Option<f64>,
+    /// Expected F1 of the edges.
+    pub ef1: Option<f64>,
+    /// Mean squared error of the edge probabilities.
+    pub brier: Option<f64>,
+    /// Expected information of the batch, in nats; none in the last round.
+    pub batch_information: Option<f64>,
+    /// Wall time of the fit, in seconds.
+    pub fit_seconds: f64,
+    /// Wall time of the design, in seconds; none in the last round.
+    pub design_seconds: Option<f64>,
+    /// Expected calibration error of the edge probabilities.
+    pub ece: Option<f64>,
+    /// Entropy of the edge marginals, in nats.
+    pub edge_entropy: f64,
+    /// Draws whose cycles were broken.
+    pub repaired_cyclic: usize,
+}
+
+impl MetricRow {
+    /// The value of a metric, if the round has it.
+    pub fn metric(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::Eshd => self.eshd,
+            Metric::Esid => self.esid,
+            Metric::Auroc => self.auroc,
+            Metric::Auprc => self.auprc,
+            Metric::Ef1 => self.ef1,
+            Metric::Brier => self.brier,
+            Metric::Ece => self.ece,
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! What the user may choose, and what is refused.
+
+use serde::{Deserialize, Serialize};
+
+use super::gies::GiesOptions;
+use crate::settings::{SettingsError, check_count};
+
+/// A posterior by the DAG bootstrap: how many resamples, and how each is searched.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bootstrap {
+    /// Number of resamples, at least 1.
+    pub draws: usize,
+    /// λ, the price of a parameter; ½ ln N (BIC) if none.
+    pub penalty: Option<f64>,
+    /// Limits of the search.
+    pub search: GiesOptions,
+}
+
+impl Default for Bootstrap {
+    fn default() -> Self {
+        Self { draws: 100, penalty: None, search: GiesOptions::default() }
+    }
+}
+
+impl Bootstrap {
+    /// Are all numbers within their ranges?
+    pub fn check(&self) -> Result<(), SettingsError> {
+        check_count("draws", self.draws, 1..=1_000_000)?;
+        match self.penalty {
+            Some(got) if !(0.0..=f64::MAX).contains(&got) => {
+                Err(SettingsError::OutOfRange { key: "penalty", got, least: 0.0, most: f64::MAX })
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Why there is no posterior, whichever way it is sought.
+
+use super::State;
+use crate::ErrorKind;
+use crate::settings::SettingsError;
+
+/// Why a fit did not give a posterior.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum FitError {
+    /// The observer asked for an end; the fit goes on from the state as if it had never been stopped.
+    #[error("stopped before it was done")]
+    Stopped(Box<State>),
+    /// The settings cannot be used.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The data cannot be learned from.
+    #[error(transparent)]
+    Data(#[from] UnusableData),
+    /// A saved state of something else.
+    #[error("the saved state {mismatch}")]
+    State {
+        /// Of what, and the way out.
+        mismatch: StateMismatch,
+    },
+}
+
+/// Why data have no posterior.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum UnusableData {
+    /// Too few rows tell about a variable.
+    #[error(
+        "{name:?} has only {rows} rows without an intervention on it: at least {least} are needed to learn its \
+         mechanism; add observations"
+    )]
+    TooFewRows {
+        /// The variable.
+        name: String,
+        /// Rows in which it was not a target.
+        rows: usize,
+        /// The least number.
+        least: usize,
+    },
+    /// More variables than the chains can hold.
+    #[error("{got} variables: Markov chains take up to {most}; leave some out, or choose another posterior")]
+    TooManyVariables {
+        /// Number of variables.
+        got: usize,
+        /// The largest number.
+        most: usize,
+    },
+    /// A required edge that no regression can hold.
+    #[error(
+        "the required edge {from:?} -> {to:?} cannot be fitted: {from:?} does not vary, or the other required parents \
+         determine it; leave the column or the requirement out"
+    )]
+    RequiredDegenerate {
+        /// Tail.
+        from: String,
+        /// Head.
+        to: String,
+    },
+    /// An edge of the prior that the data do not know.
+    #[error("the prior names an edge {from:?} -> {to:?}: these are not two different variables of the data")]
+    UnknownPair {
+        /// Tail.
+        from: String,
+        /// Head.
+        to: String,
+    },
+    /// The score of a variable left the range of numbers.
+    #[error("the score of {name:?} is not a finite number; check the units of the data")]
+    ScoreNotFinite {
+        /// The variable.
+        name: String,
+    },
+    /// A step of DiBS left the range of numbers.
+    #[error(
+        "step {step}: the log-density is not a finite number; standardise the data, or check their units"
+    )]
+    StepNotFinite {
+        /// The step.
+        step: u64,
+    },
+}
+
+/// How a saved state differs from what was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum StateMismatch {
+    /// Another posterior.
+    #[error("belongs to another posterior; choose the one that it was saved with")]
+    Posterior,
+    /// Other variables.
+    #[error("was made with other variables")]
+    Variables,
+    /// Other rows or values.
+    #[error("was made with other data")]
+    Data,
+    /// Other forbidden or required edges.
+    #[error("was made with other background knowledge")]
+    Knowledge,
+    /// A number that cannot change on the way.
+    #[error("was made with {0}")]
+    Settings(&'static str),
+    /// Not what was written.
+    #[error("is incomplete or was edited; start the fit again")]
+    Damaged,
+}
+
+impl FitError {
+    /// Whose fault it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Stopped(_) => ErrorKind::Stopped,
+            Self::Settings(_) | Self::Data(_) | Self::State { .. } => ErrorKind::Input,
+        }
+    }
+}
+
+impl From<StateMismatch> for FitError {
+    fn from(mismatch: StateMismatch) -> Self {
+        Self::State { mismatch }
+    }
+}
+
+/// An intercept, a variance, and one row to spare.
+const LEAST_ROWS: usize = 3;
+
+/// Does every variable have enough rows in which it was not a target?
+pub(super) fn check_rows(data: &crate::data::Dataset) -> Result<(), UnusableData> {
+    for node in 0..data.variables() {
+        let rows = (0..data.rows()).filter(|&row| !data.targets(row).contains(node)).count();
+        if rows < LEAST_ROWS {
+            let name = data.names()[node].clone();
+            return Err(UnusableData::TooFewRows { name, rows, least: LEAST_ROWS });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! One way to fit, whichever posterior it is: settings, where the fit starts, what comes out.
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::bootstrap::{self, Bootstrap};
+use super::dibs::{self, Dibs};
+use super::mcmc::{self, Mcmc};
+use super::{FitError, Knowledge, StateMismatch};
+use crate::JSON_VERSION;
+use crate::data::Dataset;
+use crate::num::random::Seed;
+use crate::observer::Observer;
+use crate::scm::Ensemble;
+use crate::settings::SettingsError;
+
+/// A posterior with its settings.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Posterior {
+    /// The DAG bootstrap.
+    Bootstrap(Bootstrap),
+    /// Particles that climb the posterior.
+    Dibs(Dibs),
+    /// Markov chains over graphs.
+    Mcmc(Mcmc),
+}
+
+/// Where a fit starts.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Start {
+    /// From nothing. What an earlier fit computed is taken over where that does not change the result.
+    Fresh {
+        /// Of all randomness.
+        seed: Seed,
+        /// The state at the end of an earlier fit of the same variables.
+        earlier: Option<Box<State>>,
+    },
+    /// From where an earlier fit of fewer data ended: particles go on from their places. The result may differ from that
+    /// of a fresh fit.
+    Warm(Box<State>, Seed),
+    /// From where a fit of the same data was stopped: the result is that of a fit that was never stopped. Settings and
+    /// seed are those of the state.
+    Resumed(Box<State>),
+}
+
+impl Start {
+    /// From nothing at all.
+    pub fn fresh(seed: Seed) -> Self {
+        Self::Fresh { seed, earlier: None }
+    }
+}
+
+/// Where a fit stands, to be saved and taken up again; or where it ended, for the next one.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Resamples that are done.
+    Bootstrap(bootstrap::State),
+    /// Particles.
+    Dibs(dibs::State),
+    /// Scores of sets of parents, and chains.
+    Mcmc(mcmc::State),
+}
+
+impl State {
+    /// As JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a state is plain numbers and texts")
+    }
+
+    /// The state of a JSON text.
+    pub fn from_json(text: &str) -> Result<Self, FitError> {
+        serde_json::from_str(text).map_err(|_| StateMismatch::Damaged.into())
+    }
+
+    /// Markov chains may go on to so many sweeps, if they were to end before; nothing changes for others.
+    pub fn allow_sweeps(&mut self, most: usize) {
+        if let Self::Mcmc(state) = self {
+            state.settings.most_sweeps = state.settings.most_sweeps.max(most);
+        }
+    }
+
+    fn bootstrap(self) -> Result<bootstrap::State, FitError> {
+        match self {
+            Self::Bootstrap(state) => Ok(state),
+            _ => Err(StateMismatch::Posterior.into()),
+        }
+    }
+
+    fn dibs(self, family: dibs::Family) -> Result<dibs::State, FitError> {
+        match self {
+            Self::Dibs(state) if state.settings.family == family => Ok(state),
+            _ => Err(StateMismatch::Posterior.into()),
+        }
+    }
+
+    fn mcmc(self, family: mcmc::Family) -> Result<mcmc::State, FitError> {
+        match self {
+            Self::Mcmc(state) if state.settings.family == family => Ok(state),
+            _ => Err(StateMismatch::Posterior.into()),
+        }
+    }
+
+    /// How far it is, for people.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Bootstrap(state) => format!("{} of {} draws are done", state.done(), state.all()),
+            Self::Dibs(state) => format!("{} steps are left", state.steps_left()),
+            Self::Mcmc(state) => format!("{} sweeps are done", state.sweeps()),
+        }
+    }
+}
+
+/// A posterior and how it was reached.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The weighted models.
+    pub ensemble: Ensemble,
+    /// Draws that were made; equal ones may be merged in the ensemble.
+    pub draws: usize,
+    /// Draws from which edges had to be removed because of a cycle.
+    pub repaired: usize,
+    /// Why it should not be trusted as it is.
+    pub warning: Option<String>,
+    /// How it was reached, for people.
+    pub notes: Vec<String>,
+    /// How it was reached, for programs.
+    pub diagnostics: Diagnostics,
+    /// What a later fit may start from, if this posterior has such a thing.
+    pub state: Option<State>,
+}
+
+/// What `seabed fit --json` prints, but for the times. Fields may be added; none changes its name.
+#[derive(Serialize)]
+struct FitForm<'a> {
+    version: u32,
+    names: &'a [String],
+    /// Row -> column, in the order of the names.
+    edge_probabilities: Vec<Vec<f64>>,
+    expected_edges: f64,
+    draws: usize,
+    repaired_cyclic: usize,
+    diagnostics: &'a Diagnostics,
+}
+
+impl Serialize for Fit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let edge_probabilities = self.ensemble.edge_probabilities();
+        let form = FitForm {
+            version: JSON_VERSION,
+            names: self.ensemble.names(),
+            expected_edges: edge_probabilities.iter().flatten().sum(),
+            edge_probabilities,
+            draws: self.draws,
+            repaired_cyclic: self.repaired,
+            diagnostics: &self.diagnostics,
+        };
+        form.serialize(serializer)
+    }
+}
+
+/// How a posterior was reached, for programs.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Diagnostics {
+    /// Searches of resampled data.
+    Bootstrap(bootstrap::Diagnostics),
+    /// Steps of particles.
+    Dibs(dibs::Diagnostics),
+    /// Agreement of chains.
+    Mcmc(Box<mcmc::Report>),
+}
+
+impl Posterior {
+    /// Are all numbers within their ranges?
+    pub fn check(&self) -> Result<(), SettingsError> {
+        match self {
+            Self::Bootstrap(settings) => settings.check(),
+            Self::Dibs(settings) => settings.check(),
+            Self::Mcmc(settings) => settings.check(),
+        }
+    }
+
+    /// The posterior of the data. The observer is told how far the fit is and offered its state; where it asks for an
+    /// end, [`FitError::Stopped`] holds the state to go on from.
+    pub fn fit(
+        &self,
+        data: &Dataset,
+        knowledge: &Knowledge,
+        start: Start,
+        observer: &dyn Observer,
+    ) -> Result<Fit, FitError> {
+        match self {
+            Self::Bootstrap(settings) => match start {
+                // Resampling starts anew with new data.
+                Start::Fresh { seed, .. } | Start::Warm(_, seed) => {
+                    settings.fit(data, knowledge, seed, observer)
+                }
+                Start::Resumed(state) => Bootstrap::resume(state.bootstrap()?, data, knowledge, observer),
+            }
+            .map(Fit::from),
+            Self::Dibs(settings) => match start {
+                Start::Fresh { seed, .. } => settings.fit(data, knowledge, seed, observer),
+                Start::Warm(state, _) => {
+                    settings.fit_from(state.dibs(settings.family)?, data, knowledge, observer)
+                }
+                Start::Resumed(state) => {
+                    Dibs::resume(state.dibs(settings.family)?, data, knowledge, observer)
+                }
+            }
+            .map(Fit::from),
+            Self::Mcmc(settings) => match start {
+                Start::Fresh { seed, earlier: None } => settings.fit(data, knowledge, seed, observer),
+                Start::Fresh { seed, earlier: Some(state) } | Start::Warm(state, seed) => {
+                    settings.fit_from(state.mcmc(settings.family)?, data, knowledge, seed, observer)
+                }
+                Start::Resumed(state) => {
+                    Mcmc::resume(state.mcmc(settings.family)?, data, knowledge, observer)
+                }
+            }
+            .map(|fit| fit.named(data.names())),
+        }
+    }
+
+    /// What is worth knowing about the data before the fit, for people: which edges it cannot consider.
+    pub fn remarks(&self, data: &Dataset) -> Vec<String> {
+        match self {
+            Self::Bootstrap(_) => bootstrap::remarks(data),
+            Self::Dibs(_) | Self::Mcmc(_) => Vec::new(),
+        }
+    }
+}

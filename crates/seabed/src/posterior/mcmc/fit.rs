@@ -1,0 +1,301 @@
+//! The fit: scores of all sets of parents, then chains, warm at first, until they agree and are long enough.
+
+use super::candidates::{self, Limits};
+use super::chain::Chain;
+use super::diagnostics::Diagnostics;
+use super::problem::Problem;
+use super::result::{self, McmcFit};
+use super::settings::Mcmc;
+use super::state::{self, State};
+use super::table::{Mask, ParentSets, bit, mask_of, nodes_of};
+use crate::data::Dataset;
+use crate::graph::Node;
+use crate::num::parallel::{ordered_map, ordered_map_indices};
+use crate::num::random::{Purpose, Seed};
+use crate::observer::{Observer, told};
+use crate::posterior::{self, FitError, Knowledge, UnusableData};
+use crate::scm::ByName;
+
+/// Sweeps before candidates are looked at again, and how often that is done at most.
+const PILOT: usize = 50;
+const MOST_REVISIONS: usize = 2;
+/// A parent that is no candidate becomes one if so large a share of the graphs of the pilot have it.
+const READMITTED: f64 = 0.02;
+/// The lowest temperature above 1 at which chains start, and the range of scores, divided by the temperature, at which they
+/// move freely.
+const COOLEST: f64 = 1.5;
+const MILD: f64 = 20.0;
+/// Sweeps that are made before the caller is asked whether to go on.
+const SWEEPS_AT_ONCE: usize = 50;
+
+impl Mcmc {
+    /// The posterior of the data.
+    pub fn fit(
+        &self,
+        data: &Dataset,
+        knowledge: &Knowledge,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<McmcFit, FitError> {
+        self.check_data(data)?;
+        let sorted = Sorted::new(data, knowledge);
+        run(State::start(self, &sorted.data, &sorted.knowledge, seed), data, &sorted, observer)
+    }
+
+    /// Goes on with a fit of the same data and knowledge that was stopped: the result is that of a fit that never was.
+    pub fn resume(
+        state: State,
+        data: &Dataset,
+        knowledge: &Knowledge,
+        observer: &dyn Observer,
+    ) -> Result<McmcFit, FitError> {
+        state.settings.check_data(data)?;
+        let sorted = Sorted::new(data, knowledge);
+        state.check_same(&sorted.data, &sorted.knowledge)?;
+        run(state, data, &sorted, observer)
+    }
+
+    /// The posterior of the data, with the scores of an earlier fit for nodes about which there are no new rows. The
+    /// result is the same as without them.
+    pub fn fit_from(
+        &self,
+        earlier: State,
+        data: &Dataset,
+        knowledge: &Knowledge,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<McmcFit, FitError> {
+        self.check_data(data)?;
+        let sorted = Sorted::new(data, knowledge);
+        let state = earlier.scores_for(self, &sorted.data, &sorted.knowledge, seed)?;
+        run(state, data, &sorted, observer)
+    }
+}
+
+/// Data and knowledge with variables in the order of their names.
+struct Sorted {
+    by_name: ByName,
+    data: Dataset,
+    knowledge: Knowledge,
+}
+
+impl Sorted {
+    fn new(data: &Dataset, knowledge: &Knowledge) -> Self {
+        let by_name = ByName::new(data.names());
+        let knowledge = knowledge.relabelled(&by_name.to);
+        let data = data.reordered(&by_name.names).expect("the same names in another order");
+        Self { by_name, data, knowledge }
+    }
+}
+
+fn run(
+    mut state: State,
+    data: &Dataset,
+    sorted: &Sorted,
+    observer: &dyn Observer,
+) -> Result<McmcFit, FitError> {
+    let settings = state.settings.clone();
+    let Sorted { by_name, data: sorted, knowledge } = sorted;
+    let nodes = sorted.variables();
+    let limits: Vec<Limits> = (0..nodes).map(|node| limits(&settings, knowledge, node)).collect();
+    let problems = ordered_map_indices(nodes, |node| Problem::new(&settings, sorted, node));
+    for (known, problem) in state.nodes.iter_mut().zip(&problems) {
+        if known.mark != problem.mark {
+            *known = state::OfNode { mark: problem.mark, ..state::OfNode::default() };
+        }
+    }
+    for (known, limits) in state.nodes.iter_mut().zip(&limits) {
+        // A state may come from a file: what it lacks is computed again.
+        let scores = known.known();
+        let complete =
+            |candidates| candidates::sets(&candidates, limits).iter().all(|set| scores.contains_key(set));
+        known.filled &= known.screened().is_some_and(complete);
+    }
+    let stream = state.seed.stream(Purpose::Mcmc);
+    let mut tables = Vec::new();
+    loop {
+        score(&mut state, &problems, &limits, observer)?;
+        tables.clear();
+        for node in 0..nodes {
+            let prior = settings.prior.of_node(node, sorted.names());
+            let known = state.nodes[node].known();
+            let candidates = state.nodes[node].screened().expect("all nodes are screened");
+            let sets = candidates::sets(&candidates, &limits[node]);
+            let weighted: Vec<(Mask, f64)> =
+                sets.iter().map(|set| (*set, known[set] + prior.of(*set))).collect();
+            if weighted.iter().any(|(_, score)| !score.is_finite()) {
+                return Err(UnusableData::ScoreNotFinite { name: sorted.names()[node].clone() }.into());
+            }
+            tables.push(ParentSets::new(weighted, nodes));
+        }
+        if state.chains.is_empty() {
+            let start = |k: usize| Chain::start(&tables, knowledge.required(), stream.at(k as u64));
+            state.chains = ordered_map_indices(settings.chains, start);
+            state.temperatures = temperatures(&tables);
+        }
+        cool(&mut state, &tables, observer)?;
+        if state.revisions >= MOST_REVISIONS {
+            break;
+        }
+        // Burn-in starts with a pilot, which tells whether parents were left out that should not have been.
+        let until = (PILOT * (state.revisions + 1)).min(settings.most_sweeps);
+        advance(&mut state, until, &tables, observer)?;
+        state.revisions += 1;
+        if !readmit(&mut state, &limits) {
+            state.revisions = MOST_REVISIONS;
+        }
+    }
+    // Compared after the least number of sweeps, then after twice as many, and so on.
+    let enough_graphs = 2 * settings.draws.div_ceil(settings.chains);
+    let mut until = settings.least_sweeps.max(enough_graphs.min(settings.most_sweeps));
+    let further = |until: usize| (2 * until).min(settings.most_sweeps);
+    // Where an interrupted fit has already been, it was not enough.
+    while until < state.sweeps() {
+        until = further(until);
+    }
+    let diagnostics = loop {
+        advance(&mut state, until, &tables, observer)?;
+        let mut second_halves = state.chains.clone();
+        second_halves.iter_mut().for_each(|chain| chain.keep_last(until.div_ceil(2)));
+        let diagnostics = Diagnostics::of(&second_halves, state.readmitted);
+        if diagnostics.enough(settings.draws) || until >= settings.most_sweeps {
+            break diagnostics;
+        }
+        until = further(until);
+    };
+    Ok(result::fit(state, diagnostics, &problems, data, by_name))
+}
+
+fn limits(settings: &Mcmc, knowledge: &Knowledge, node: Node) -> Limits {
+    let nodes = knowledge.forbidden().len();
+    Limits {
+        forbidden: mask_of(&knowledge.forbidden()[node]) | bit(node),
+        required: mask_of(knowledge.required().parents(node)),
+        nodes,
+        most_parents: settings.most_parents().max(knowledge.required().parents(node).len()),
+        candidates: settings.candidates,
+    }
+}
+
+/// Screens the nodes that are not screened yet, and computes the scores that are missing.
+fn score(
+    state: &mut State,
+    problems: &[Problem],
+    limits: &[Limits],
+    observer: &dyn Observer,
+) -> Result<(), FitError> {
+    for (node, problem) in problems.iter().enumerate() {
+        let known = &mut state.nodes[node];
+        if known.filled {
+            continue;
+        }
+        let mut scores = known.known();
+        let candidates =
+            known.screened().unwrap_or_else(|| candidates::screen(problem, &limits[node], &mut scores));
+        candidates::fill(problem, &candidates::sets(&candidates, &limits[node]), &mut scores);
+        known.greedy = candidates.greedy;
+        known.candidates = Some(nodes_of(candidates.all).collect());
+        known.scores = scores.into_iter().map(|(set, score)| (set.into(), score)).collect();
+        known.filled = true;
+        ask(state, observer)?;
+    }
+    Ok(())
+}
+
+/// Makes parents that the chains use candidates; true if there are any.
+fn readmit(state: &mut State, limits: &[Limits]) -> bool {
+    let mut any = false;
+    for node in 0..state.nodes.len() {
+        let candidates = state.nodes[node].screened().expect("all nodes are screened").all;
+        let graphs = state.chains.iter().flat_map(|chain| &chain.path[chain.path.len() / 2..]);
+        let mut counts = vec![0usize; state.nodes.len()];
+        let mut total = 0;
+        for graph in graphs {
+            total += 1;
+            let outsiders = Mask::from(graph[node]) & !candidates & !limits[node].required;
+            nodes_of(outsiders).for_each(|parent| counts[parent] += 1);
+        }
+        let used: Vec<Node> =
+            (0..counts.len()).filter(|&parent| counts[parent] as f64 > READMITTED * total as f64).collect();
+        if !used.is_empty() {
+            any = true;
+            state.readmitted += used.len();
+            let known = &mut state.nodes[node];
+            known.candidates.as_mut().expect("screened").extend(used);
+            known.filled = false;
+        }
+    }
+    any
+}
+
+/// Temperatures at which the chains start, the last the highest: where many rows make the posterior rugged, a chain that
+/// starts cold stays in the first valley it meets.
+fn temperatures(tables: &[ParentSets]) -> Vec<f64> {
+    let range = tables.iter().map(ParentSets::range).fold(0.0, f64::max);
+    std::iter::successors(Some(COOLEST), |warmer| Some(2.0 * warmer))
+        .take_while(|temperature| temperature * MILD < range)
+        .collect()
+}
+
+/// Sweeps at each temperature: fewer of many variables, where they cost more.
+fn sweeps_at_a_temperature(nodes: usize) -> usize {
+    (1500 / nodes).clamp(30, 150)
+}
+
+/// Cools the chains down, if they are warm; what they pass is not counted.
+fn cool(state: &mut State, tables: &[ParentSets], observer: &dyn Observer) -> Result<(), FitError> {
+    let stream = state.seed.stream(Purpose::Mcmc).named("warm");
+    while let Some(temperature) = state.temperatures.pop() {
+        let warm = ordered_map(tables, |table| table.at(temperature));
+        let level = stream.at(state.temperatures.len() as u64);
+        let chains: Vec<(usize, &Chain)> = state.chains.iter().enumerate().collect();
+        let count = sweeps_at_a_temperature(tables.len());
+        state.chains = ordered_map(&chains, |(k, chain)| chain.moved(count, &warm, level.at(*k as u64)));
+        ask(state, observer)?;
+    }
+    Ok(())
+}
+
+/// Brings all chains to so many sweeps.
+fn advance(
+    state: &mut State,
+    until: usize,
+    tables: &[ParentSets],
+    observer: &dyn Observer,
+) -> Result<(), FitError> {
+    let stream = state.seed.stream(Purpose::Mcmc);
+    while state.sweeps() < until {
+        let count = (until - state.sweeps()).min(SWEEPS_AT_ONCE);
+        let chains: Vec<(usize, &Chain)> = state.chains.iter().enumerate().collect();
+        state.chains = ordered_map(&chains, |(k, chain)| {
+            let mut chain = (*chain).clone();
+            chain.advance(count, tables, stream.at(*k as u64));
+            chain
+        });
+        ask(state, observer)?;
+    }
+    Ok(())
+}
+
+/// Tells how far the fit is, and hears whether to go on.
+fn ask(state: &State, observer: &dyn Observer) -> Result<(), FitError> {
+    let saved = || posterior::State::Mcmc(state.clone());
+    let (done, all) = state.progress();
+    let (scored, nodes) = state.scored();
+    let heard = match state.sweeps() {
+        0 => {
+            let sets = state.sets();
+            let what = format_args!("scored {scored} of {nodes} variables, {sets} sets of parents");
+            told(observer, done, all, what)
+        }
+        sweeps => {
+            let most = state.settings.most_sweeps;
+            told(observer, done, all, format_args!("{sweeps} sweeps (at most {most})"))
+        }
+    };
+    if heard.is_ok() && observer.checkpoint(&|| saved().to_json()) {
+        Ok(())
+    } else {
+        Err(FitError::Stopped(Box::new(saved())))
+    }
+}
