@@ -1,0 +1,188 @@
+//! Beliefs and proposals: stopped and resumed, reproducible, told and exported; the proteins of Sachs et al.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+
+use seabed::observer::Progress;
+use seabed::posterior::PosteriorKind;
+use seabed_lab::*;
+
+use crate::common::*;
+
+#[test]
+fn a_fit_that_is_stopped_goes_on_and_ends_the_same() {
+    // Chains are stopped while sets of parents are scored, and later.
+    for (kind, stops) in [(PosteriorKind::DibsLinear, [20, 40]), (PosteriorKind::McmcGp, [100, 450])] {
+        let mut ask = request(2, 1);
+        ask.posterior.kind = kind;
+        ask.posterior.particles = 3;
+        ask.posterior.steps = 60;
+        ask.posterior.draws = 20;
+        let folder = tempfile::tempdir().unwrap();
+        let with = |name: &str, stops: &[u64]| {
+            let folder = folder.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            let (path, mut lab) = new_lab(&folder);
+            add(&mut lab, &folder, &observations(40, 2), false).unwrap();
+            let mut last = 0;
+            for &stop in stops {
+                let seen = Mutex::new(Vec::new());
+                let until = |progress: &Progress<'_>| {
+                    seen.lock().unwrap().push(progress.done);
+                    progress.done < stop
+                };
+                let stopped = lab.propose(&ask, "", &until);
+                assert!(stopped.unwrap_err().to_string().contains("the same command goes on"));
+                let seen = seen.into_inner().unwrap();
+                assert!(seen[0] >= last, "it began anew: {seen:?}");
+                last = *seen.last().unwrap();
+                lab = Lab::open(&path, WAIT).unwrap();
+            }
+            let proposed = propose(&mut lab, &ask).unwrap();
+            assert_eq!(lab.check().unwrap(), Vec::<String>::new());
+            (proposed.designed.batch, proposed.belief.edge_entropy, lab.edge_probabilities().unwrap())
+        };
+        assert_eq!(with("stopped", &stops), with("whole", &[]));
+    }
+}
+
+/// With the same campaign and request the proposal is the same; after it, the same request leads elsewhere.
+#[test]
+fn proposals_are_reproducible_and_do_not_repeat_what_is_pending() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut ask = request(1, 1);
+    ask.posterior.draws = 30;
+    ask.design.samples = 50;
+    ask.design.strategy = seabed::design::Strategy::GreedyCbed;
+    let run = |name: &str| {
+        let folder = folder.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        let (_, mut lab) = new_lab(&folder);
+        add(&mut lab, &folder, &observations(25, 5), false).unwrap();
+        let first = propose(&mut lab, &ask).unwrap();
+        let second = propose(&mut lab, &ask).unwrap();
+        assert_eq!((first.pending, second.pending), (0, 1));
+        // What is left to learn beyond the pending outcome is less, and both know the same data.
+        assert!(second.designed.entropy < first.designed.entropy);
+        assert_eq!(first.belief, second.belief);
+        let summary = lab.summary().unwrap();
+        assert_eq!((summary.pending.len(), summary.rounds.len()), (2, 2));
+        assert!(!summary.not_yet_learned);
+        for experiment in first.designed.batch.iter().chain(&second.designed.batch) {
+            for (name, value) in &experiment.targets {
+                match name.as_str() {
+                    "a" => assert!((0.1..=100.0).contains(value)),
+                    "b" => assert!([-1.0, 0.0, 1.0].contains(value)),
+                    other => panic!("{other} cannot be set"),
+                }
+            }
+        }
+        let free = |designed: &seabed::design::DesignRecord| {
+            (designed.batch.clone(), designed.information, designed.evaluated.clone())
+        };
+        (free(&first.designed), free(&second.designed))
+    };
+    assert_eq!(run("one"), run("two"));
+}
+
+#[test]
+fn what_was_learned_is_told_and_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, mut lab) = new_lab(folder.path());
+    assert!(matches!(propose(&mut lab, &request(1, 1)), Err(LabError::NoData)));
+    assert!(lab.edge_probabilities().unwrap().is_none());
+    add(&mut lab, folder.path(), &observations(200, 1), false).unwrap();
+    let proposed = propose(&mut lab, &request(3, 1)).unwrap();
+    let filled = form(&lab, proposed.id).replace(",,", ",1,").replace(",,", ",1,");
+    lab.record("f.csv", filled.as_bytes(), false, false, "").unwrap();
+    let summary = lab.summary().unwrap();
+    assert!(summary.not_yet_learned && summary.pending.is_empty());
+    assert_eq!((summary.rows, summary.interventional, summary.rounds[0].done), (203, 3, 3));
+    let learned = lab.learned_summary(&()).unwrap();
+    assert!(!learned.not_yet_learned && learned.next_information.is_some());
+    assert_eq!(learned.belief.unwrap().rows, 203);
+    assert!(!lab.summary().unwrap().not_yet_learned, "the belief is kept");
+    let out = folder.path().join("export");
+    lab.export(&out).unwrap();
+    let lines = |name: &str| fs::read_to_string(out.join(name)).unwrap().lines().count();
+    assert_eq!(
+        (lines("data.csv"), lines("experiments.csv"), lines("actions.csv"), lines("edges.csv")),
+        (204, 4, 5, 7)
+    );
+    let all: serde_json::Value =
+        serde_json::from_slice(&fs::read(out.join("campaign.json")).unwrap()).unwrap();
+    assert_eq!(all["sources"][0]["rows"].as_array().unwrap().len(), 200);
+    // The exported data are data.
+    seabed::data::read_table(&out.join("data.csv"), &seabed::data::ReadOptions::default()).unwrap();
+}
+
+/// The proteins of Sachs et al. (2005) as a campaign: observations first, then the interventions that were made. Prints
+/// the proposals and the edges that were learned.
+#[test]
+fn the_proteins_of_sachs() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/sachs.csv");
+    let Ok(text) = fs::read_to_string(&data) else {
+        eprintln!("skipped: there is no file shared/data/sachs.csv beside the project");
+        return;
+    };
+    let targets = ["pkc", "pka", "mek", "akt", "pip2", "pip3"];
+    let (header, rows) = text.split_once('\n').unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, observed: bool| {
+        let path = folder.path().join(name);
+        let rows = rows.lines().filter(|row| row.trim_end().ends_with(',') == observed);
+        fs::write(&path, format!("{header}\n{}\n", rows.collect::<Vec<_>>().join("\n"))).unwrap();
+        path
+    };
+    let (observed, set) = (write("observed.csv", true), write("set.csv", false));
+    let ignore = vec!["condition".to_string()];
+    let all = seabed::data::read_table(&data, &seabed::data::ReadOptions { ignore: ignore.clone() })
+        .unwrap()
+        .dataset;
+    let mut variables = String::new();
+    for (name, column) in all.names().iter().zip(all.columns()) {
+        let low = column.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let can = targets.contains(&name.as_str());
+        variables +=
+            &format!("[[variable]]\nname = \"{name}\"\nintervene = {can}\nbounds = [{low:?}, {high:?}]\n");
+    }
+    let path = folder.path().join("sachs.lab");
+    Lab::create(&path, &variables, 1, "").unwrap();
+    let mut lab = Lab::open(&path, WAIT).unwrap();
+    let mut ask = ProposalRequest::default();
+    // The usual posterior takes minutes for so many rows.
+    ask.posterior.kind = PosteriorKind::Bootstrap;
+    ask.posterior.draws = 30;
+    ask.design.batch = 6;
+    ask.design.samples = 50;
+    ask.max_repeats = Some(2);
+    let mut entropies = Vec::new();
+    for file in [&observed, &set] {
+        let added = lab.add(file, &AddOptions { ignore: ignore.clone(), ..AddOptions::default() }).unwrap();
+        let proposed = propose(&mut lab, &ask).unwrap();
+        println!("{} rows, {} with interventions", added.rows, added.interventional);
+        for (id, experiment) in proposed.experiments.iter().zip(&proposed.designed.batch) {
+            let (name, value) = &experiment.targets[0];
+            assert!(targets.contains(&name.as_str()));
+            println!("  {} do({name} = {value}): {:.3} nats", experiment_name(*id), experiment.information);
+        }
+        let designed = &proposed.designed;
+        println!(
+            "  together {:.3} of {:.3} nats; edge entropy {:.2}",
+            designed.information, designed.entropy, proposed.belief.edge_entropy
+        );
+        let probabilities = lab.edge_probabilities().unwrap().unwrap();
+        let names = all.names();
+        for (i, row) in probabilities.iter().enumerate() {
+            for (j, p) in row.iter().enumerate().filter(|(_, p)| **p >= 0.5) {
+                println!("  {p:.2} {} -> {}", names[i], names[j]);
+            }
+        }
+        entropies.push(proposed.belief.edge_entropy);
+    }
+    // Directions that observations leave open are decided by interventions.
+    assert!(entropies[1] < entropies[0], "{entropies:?}");
+    assert_eq!(lab.check().unwrap(), Vec::<String>::new());
+}

@@ -1,0 +1,7 @@
+//! The laboratory's campaign.
+
+mod beliefs;
+mod common;
+mod files;
+mod forms;
+mod on_paper;
