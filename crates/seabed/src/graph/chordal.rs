@@ -196,7 +196,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::graph::slow_twins::{chordal_graphs, undirected_graphs};
+    use crate::graph::tests::slow_twins::{chordal_graphs, undirected_graphs};
 
     proptest! {
         #[test]

@@ -17,8 +17,9 @@ mod refine;
 mod shd;
 mod sid;
 mod sid_bounds;
+
 #[cfg(test)]
-mod slow_twins;
+mod tests;
 
 pub use dag::{CycleError, Dag};
 pub use essential::EssentialGraph;

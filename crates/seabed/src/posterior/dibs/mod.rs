@@ -19,15 +19,7 @@ mod svgd;
 mod walk;
 
 #[cfg(test)]
-mod exactness;
-#[cfg(test)]
-mod finite_differences;
-#[cfg(test)]
-mod golden;
-#[cfg(test)]
-mod slow_twins;
-#[cfg(test)]
-mod warm;
+mod tests;
 
 use crate::data::Dataset;
 use crate::num::random::Seed;

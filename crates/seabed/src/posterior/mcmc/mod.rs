@@ -20,9 +20,7 @@ mod state;
 mod table;
 
 #[cfg(test)]
-mod calibration;
-#[cfg(test)]
-mod exactness;
+mod tests;
 
 use candidates::Limits;
 use chain::Chain;

@@ -7,15 +7,12 @@
 mod dynamics;
 mod error;
 mod generate;
-#[cfg(test)]
-mod golden;
 mod langevin;
 mod network;
 mod ode;
 mod sbml;
 mod sbml_writer;
-#[cfg(test)]
-mod slow_twin;
+
 #[cfg(test)]
 mod tests;
 

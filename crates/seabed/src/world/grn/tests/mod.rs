@@ -1,0 +1,5 @@
+//! Gene networks against the same on paper, what must always hold, and the numbers of other programs.
+
+mod golden;
+mod properties;
+mod slow_twin;
