@@ -279,6 +279,7 @@ fn joined(low: u32, high: u32) -> u64 {
 mod tests {
     use super::*;
     use crate::num::parallel::ordered_map_indices;
+    use crate::num::special::normal_cdf;
 
     fn stream() -> Stream {
         Seed::new(20260).stream(Purpose::Noise)
@@ -398,13 +399,6 @@ mod tests {
     #[test]
     fn every_distribution_has_its_distribution_function() {
         let n = 100_000;
-        let normal_cdf = |x: f64| {
-            // Trapezoid of the density from far left: slow and obvious.
-            let (steps, from) = (400, -9.0);
-            let h = (x - from) / f64::from(steps);
-            let density = |t: f64| (-0.5 * t * t).exp() / std::f64::consts::TAU.sqrt();
-            h * (1..steps).map(|k| density(from + h * f64::from(k))).sum::<f64>() + 0.5 * h * density(x)
-        };
         type Fill = fn(Stream, &mut [f64]);
         type Cdf<'a> = &'a dyn Fn(f64) -> f64;
         let cases: [(&str, Fill, Cdf); 4] = [
