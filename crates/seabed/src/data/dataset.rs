@@ -121,6 +121,11 @@ impl Dataset {
         &self.regimes[self.regime_of_row[row] as usize]
     }
 
+    /// The rows in which a variable was not a target: those that tell how it comes about.
+    pub fn untouched_rows(&self, node: Node) -> impl Iterator<Item = usize> + Clone + '_ {
+        (0..self.rows()).filter(move |&row| !self.targets(row).contains(node))
+    }
+
     /// Adds the rows of `other`, whose columns may be in another order; on an error nothing is changed.
     pub fn append(&mut self, other: &Dataset) -> Result<(), DataError> {
         let from = permutation(&other.names, &self.names)?;
@@ -263,6 +268,7 @@ mod tests {
         assert_eq!(regimes, [vec![], vec![2], vec![0], vec![0, 1]]);
         assert_eq!(data.regime_of_row(), [2, 1, 0, 3]);
         assert_eq!(data.targets(1), &NodeSet::of(3, [2]));
+        assert_eq!(data.untouched_rows(0).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(data.constant_columns(), [1]);
     }
 

@@ -15,6 +15,7 @@ mod random_layers;
 mod random_member;
 mod refine;
 mod shd;
+mod shortest_path;
 mod sid;
 mod sid_bounds;
 

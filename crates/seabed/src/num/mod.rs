@@ -4,6 +4,7 @@
 //! instruction set: the kernels use plain multiplications and additions, never a fused one, in a fixed order.
 
 pub mod elementwise;
+pub(crate) mod fingerprint;
 pub mod matrix;
 pub mod parallel;
 pub mod random;

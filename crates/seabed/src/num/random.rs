@@ -7,7 +7,7 @@
 use multiversion::multiversion;
 use serde::{Deserialize, Serialize};
 
-use super::elementwise;
+use super::{elementwise, fingerprint};
 
 /// The root of all randomness of a piece of work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -72,10 +72,7 @@ impl Stream {
 
     /// The stream of the thing with this name, so that an order of variables does not matter.
     pub fn named(self, name: &str) -> Self {
-        // FNV-1a: stable for ever, which the standard library's hashes do not promise.
-        let hash = name
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+        let hash = fingerprint::of_bytes(name.bytes());
         self.at(hash >> 32).at(hash & 0xFFFF_FFFF)
     }
 

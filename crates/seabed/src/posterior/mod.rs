@@ -8,5 +8,6 @@ pub mod bootstrap;
 pub mod dibs;
 mod knowledge;
 pub mod mcmc;
+mod units;
 
 pub use knowledge::{Knowledge, KnowledgeError};

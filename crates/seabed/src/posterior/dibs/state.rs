@@ -11,6 +11,7 @@ use super::settings::{Dibs, DibsError};
 use super::svgd::{Gradient, Kernel, Particle, STEP, directions};
 use crate::data::Dataset;
 use crate::graph::Dag;
+use crate::num::fingerprint;
 use crate::num::parallel::ordered_map_indices;
 use crate::num::random::{Purpose, Seed, Stream};
 use crate::num::sum_in_order;
@@ -147,9 +148,7 @@ impl State {
     pub(super) fn mark_of(data: &Dataset) -> u64 {
         let targets = (0..data.rows()).flat_map(|row| data.targets(row).iter().chain([usize::MAX]));
         let values = data.columns().iter().flatten().map(|x| x.to_bits());
-        // FNV-1a, a word at a time.
-        let mixed = |mark: u64, word: u64| (mark ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
-        targets.map(|target| target as u64).chain(values).fold(0xcbf2_9ce4_8422_2325, mixed)
+        fingerprint::of_words(targets.map(|target| target as u64).chain(values))
     }
 
     /// The inverse temperature of the edges.
