@@ -1,6 +1,6 @@
 //! Interventions as people type them: NAME=VALUE.
 
-use seabed::data::{Names, closest, position};
+use seabed::data::{Names, closest, did_you_mean, position};
 use seabed::graph::Node;
 use seabed::scm::Intervention;
 
@@ -9,8 +9,7 @@ use crate::failure::Failure;
 /// The variable of a name that was typed after `option`.
 pub fn node_named(name: &str, names: &Names, option: &str) -> Result<Node, Failure> {
     position(names, name.trim()).ok_or_else(|| {
-        let hint =
-            closest(name.trim(), names).map_or(String::new(), |near| format!(", did you mean {near:?}?"));
+        let hint = did_you_mean(closest(name.trim(), names));
         Failure::Input(anyhow::anyhow!("{option}: there is no variable {name:?}{hint}"))
     })
 }
@@ -27,8 +26,7 @@ pub fn parse_intervention(option: &str, settings: &[String], names: &Names) -> R
             return Err(wrong(text, "there is no `=`".into()));
         };
         let Some(node) = position(names, name.trim()) else {
-            let hint =
-                closest(name.trim(), names).map_or(String::new(), |near| format!(", did you mean {near:?}?"));
+            let hint = did_you_mean(closest(name.trim(), names));
             let joined = if name.contains('=') { " (to set several, repeat --do)" } else { "" };
             return Err(wrong(text, format!("there is no variable {name:?}{hint}{joined}")));
         };

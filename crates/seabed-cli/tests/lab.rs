@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use seabed::campaign::lab::{Lab, State};
+use seabed_lab::{Lab, State};
 use seabed::num::random::{Draws, Purpose, Seed};
 use tempfile::TempDir;
 

@@ -12,8 +12,8 @@ use super::state::{Row, Source, State};
 use super::variables::{RESERVED, Variables};
 use super::{Lab, LabError, time};
 use seabed::data::{
-    Place, ReadOptions, Sheet, SheetRow, TARGET_SEPARATOR, TARGETS_COLUMN, cell_value, closest, position,
-    read_table,
+    Place, ReadOptions, Sheet, SheetRow, TARGET_SEPARATOR, TARGETS_COLUMN, cell_value, closest, did_you_mean,
+    position, read_table,
 };
 use seabed::graph::Node;
 
@@ -109,8 +109,7 @@ impl Columns {
                 (Some(node), _) => &mut columns.variables[node],
                 (None, Some(which)) => &mut columns.reserved[which],
                 (None, None) => {
-                    let near = closest(name, names)
-                        .map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+                    let near = did_you_mean(closest(name, names));
                     return Err(refused(format!(
                         "column {name:?} is no variable of the campaign{near}; remove it, or leave it out with --ignore"
                     )));
@@ -155,8 +154,7 @@ impl Columns {
                 continue;
             }
             let Some(node) = position(names, name) else {
-                let near =
-                    closest(name, names).map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+                let near = did_you_mean(closest(name, names));
                 let place = Place { column: Some(TARGETS_COLUMN.into()), ..row.place.clone() };
                 return Err(LabError::refused(place, format!("{name:?} is no variable{near}")));
             };

@@ -10,7 +10,7 @@ use super::form::{experiment_name, experiment_number};
 use super::intake::{Columns, warnings};
 use super::state::{Experiment, Record, Row, State, Status};
 use super::{Lab, LabError, time};
-use seabed::data::{Place, Sheet, SheetRow, TARGETS_COLUMN, closest, position};
+use seabed::data::{Place, Sheet, SheetRow, TARGETS_COLUMN, closest, did_you_mean, position};
 use seabed::graph::Node;
 
 /// What a form changed.
@@ -128,8 +128,7 @@ impl Lab {
             let mut after = Record { file: String::new(), ..before.clone() };
             for (name, value) in &correction.values {
                 let Some(node) = position(names, name.trim()) else {
-                    let near = closest(name, names)
-                        .map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+                    let near = did_you_mean(closest(name, names));
                     return Err(LabError::refused(place, format!("there is no variable {name:?}{near}")));
                 };
                 if let Some(problem) = value.and_then(|value| variables.refuses(node, value)) {

@@ -290,7 +290,7 @@ fn a_bad_file_is_refused_with_the_reaction_and_the_parameter() {
         (
             "modifierSpeciesReference species=\"A\"".into(),
             "modifierSpeciesReference species=\"a\"".into(),
-            "reaction \"B_x_synthesis\": the modifier \"a\" is not a species of the file, did you mean \"A\"?",
+            "reaction \"B_x_synthesis\": the modifier \"a\" is not a species of the file; did you mean \"A\"?",
         ),
         (
             "modifierSpeciesReference species=\"A\"".into(),

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use crate::graph::{Node, NodeSet};
+use crate::num::fingerprint;
 
 use super::error::DataError;
 use super::names::{Names, check_names, index};
@@ -125,9 +126,12 @@ impl Dataset {
     pub(crate) fn fingerprint(&self) -> u64 {
         let targets = (0..self.rows()).flat_map(|row| self.targets(row).iter().chain([usize::MAX]));
         let values = self.columns().iter().flatten().map(|x| x.to_bits());
-        // FNV-1a, a word at a time.
-        let mixed = |mark: u64, word: u64| (mark ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
-        targets.map(|target| target as u64).chain(values).fold(0xcbf2_9ce4_8422_2325, mixed)
+        fingerprint::of_words(targets.map(|target| target as u64).chain(values))
+    }
+
+    /// The rows in which a variable was not a target: those that tell how it comes about.
+    pub fn untouched_rows(&self, node: Node) -> impl Iterator<Item = usize> + Clone + '_ {
+        (0..self.rows()).filter(move |&row| !self.targets(row).contains(node))
     }
 
     /// Adds the rows of `other`, whose columns may be in another order; on an error nothing is changed.
@@ -272,6 +276,7 @@ mod tests {
         assert_eq!(regimes, [vec![], vec![2], vec![0], vec![0, 1]]);
         assert_eq!(data.regime_of_row(), [2, 1, 0, 3]);
         assert_eq!(data.targets(1), &NodeSet::of(3, [2]));
+        assert_eq!(data.untouched_rows(0).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(data.constant_columns(), [1]);
     }
 

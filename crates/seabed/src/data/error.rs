@@ -71,7 +71,7 @@ pub enum DataError {
         file: String,
     },
     /// A target that is not a variable.
-    #[error("{at}: there is no variable {target}{}; the variables are {}", did_you_mean(.suggestion), list(.known))]
+    #[error("{at}: there is no variable {target}{}; the variables are {}", did_you_mean(.suggestion.as_deref()), list(.known))]
     UnknownTarget {
         /// The cell.
         at: Box<Place>,
@@ -219,7 +219,7 @@ pub enum DataError {
     },
     /// `--ignore` of a column that is not there.
     #[error("{file}: there is no column {} to ignore{}; the columns are {}",
-        argument(.column), did_you_mean(.suggestion), list(.known))]
+        argument(.column), did_you_mean(.suggestion.as_deref()), list(.known))]
     NothingToIgnore {
         /// The file.
         file: String,

@@ -79,7 +79,7 @@ pub enum GraphFileError {
     },
     /// A node of the graph that is not a variable.
     #[error("the graph has a node {node} that is not a variable{}; the variables are {}",
-        did_you_mean(.suggestion), list(.known))]
+        did_you_mean(.suggestion.as_deref()), list(.known))]
     UnknownNode {
         /// The node.
         node: Excerpt,

@@ -34,4 +34,4 @@ pub use layout::ReadOptions;
 pub use loaded::{DataWarning, Loaded};
 pub use names::{NameError, Names, TARGET_SEPARATOR, TARGETS_COLUMN, check_names, closest, position};
 pub use sheet::{Sheet, SheetRow, cell_value};
-pub use wording::{Excerpt, Place, Remedy};
+pub use wording::{Excerpt, Place, Remedy, did_you_mean};

@@ -120,8 +120,8 @@ pub(super) fn list(names: &[String]) -> String {
 }
 
 /// `; did you mean "x"?`, or nothing.
-pub(super) fn did_you_mean(suggestion: &Option<String>) -> String {
-    suggestion.as_ref().map_or(String::new(), |name| format!("; did you mean {}?", Excerpt::new(name)))
+pub fn did_you_mean(suggestion: Option<&str>) -> String {
+    suggestion.map_or(String::new(), |name| format!("; did you mean {}?", Excerpt::new(name)))
 }
 
 #[cfg(test)]

@@ -3,9 +3,8 @@
 //! Everything works on `neighbours[v]` restricted to a set of nodes, so that the
 //! recursions over equivalence classes never copy a graph.
 
-use std::collections::VecDeque;
-
 use super::lexbfs::{Partition, lexbfs};
+use super::shortest_path::shortest_path;
 use super::{Node, NodeSet};
 
 /// The connected components of the graph on `nodes`, in order of their smallest vertex.
@@ -167,36 +166,12 @@ fn not_adjacent(neighbours: &[NodeSet], nodes: &NodeSet) -> Option<(Node, Node)>
     })
 }
 
-/// The vertices of a shortest path whose vertices after `from` are all `inside`.
-fn shortest_path(neighbours: &[NodeSet], inside: &NodeSet, from: Node, to: Node) -> Option<Vec<Node>> {
-    let mut came_from = vec![None; neighbours.len()];
-    let mut seen = NodeSet::of(neighbours.len(), [from]);
-    let mut queue = VecDeque::from([from]);
-    while let Some(node) = queue.pop_front() {
-        if node == to {
-            let mut path = vec![to];
-            while let Some(before) = came_from[*path.last()?] {
-                path.push(before);
-            }
-            path.reverse();
-            return Some(path);
-        }
-        for next in &neighbours[node].intersection(inside) {
-            if seen.insert(next) {
-                came_from[next] = Some(node);
-                queue.push_back(next);
-            }
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::graph::slow_twins::{chordal_graphs, undirected_graphs};
+    use crate::graph::tests::slow_twins::{chordal_graphs, undirected_graphs};
 
     proptest! {
         #[test]

@@ -118,7 +118,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::graph::slow_twins::{chordal_graphs, dags_with_targets, members};
+    use crate::graph::tests::slow_twins::{chordal_graphs, dags_with_targets, members};
     use crate::graph::{Dag, Node};
 
     fn lines(neighbours: Vec<NodeSet>) -> EssentialGraph {

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use super::shortest_path::shortest_path;
 use super::{Node, NodeSet};
 
 /// A directed acyclic graph over the nodes `0..len()`.
@@ -154,7 +155,7 @@ impl Dag {
 
     /// Adds the edge `from -> to`, unless it would close a cycle.
     pub fn add_edge(&mut self, from: Node, to: Node) -> Result<(), CycleError> {
-        if let Some(cycle) = self.path(to, from) {
+        if let Some(cycle) = shortest_path(&self.children, &NodeSet::full(self.len()), to, from) {
             return Err(CycleError { cycle });
         }
         self.parents[to].insert(from);
@@ -244,30 +245,6 @@ impl Dag {
                 .first()
                 .expect("every node left over has a parent left over");
         }
-    }
-
-    /// The nodes of a shortest directed path, both ends included; a node reaches itself.
-    fn path(&self, from: Node, to: Node) -> Option<Vec<Node>> {
-        let mut came_from: Vec<Option<Node>> = vec![None; self.len()];
-        let mut seen = NodeSet::of(self.len(), [from]);
-        let mut queue = VecDeque::from([from]);
-        while let Some(node) = queue.pop_front() {
-            if node == to {
-                let mut path = vec![to];
-                while let Some(before) = came_from[*path.last()?] {
-                    path.push(before);
-                }
-                path.reverse();
-                return Some(path);
-            }
-            for next in &self.children[node] {
-                if seen.insert(next) {
-                    came_from[next] = Some(node);
-                    queue.push_back(next);
-                }
-            }
-        }
-        None
     }
 
     fn closure(&self, node: Node, next: &[NodeSet]) -> NodeSet {

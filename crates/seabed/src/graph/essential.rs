@@ -247,7 +247,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::graph::slow_twins::{dags, dags_with_targets, members, v_structures};
+    use crate::graph::tests::slow_twins::{dags, dags_with_targets, members, v_structures};
 
     /// Arrows on which all members agree, lines elsewhere.
     fn union_of_members(dag: &Dag, targets: &[NodeSet]) -> Vec<Vec<bool>> {

@@ -158,7 +158,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::graph::slow_twins::dags_with_targets;
+    use crate::graph::tests::slow_twins::dags_with_targets;
 
     fn matrix(nodes: usize, arrows: &[(Node, Node)], lines: &[(Node, Node)]) -> Vec<Vec<bool>> {
         let mut rows = vec![vec![false; nodes]; nodes];

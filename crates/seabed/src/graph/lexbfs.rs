@@ -125,7 +125,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::graph::slow_twins::{chordal_graphs, relabel_sets};
+    use crate::graph::tests::slow_twins::{chordal_graphs, relabel_sets};
 
     /// The definition: labels are lists of visit times, the largest label is next, ties by start order.
     fn lexbfs_by_labels(neighbours: &[NodeSet], start: &[Node]) -> Vec<Node> {

@@ -15,10 +15,12 @@ mod random_layers;
 mod random_member;
 mod refine;
 mod shd;
+mod shortest_path;
 mod sid;
 mod sid_bounds;
+
 #[cfg(test)]
-mod slow_twins;
+mod tests;
 
 pub use dag::{CycleError, Dag};
 pub use essential::EssentialGraph;

@@ -77,7 +77,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use crate::graph::slow_twins::{dags_with_targets, members};
+    use crate::graph::tests::slow_twins::{dags_with_targets, members};
     use crate::graph::{Dag, EssentialGraph};
     use crate::num::random::{Purpose, Seed};
 

@@ -151,7 +151,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::graph::slow_twins::{dags_with_targets, members};
+    use crate::graph::tests::slow_twins::{dags_with_targets, members};
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]

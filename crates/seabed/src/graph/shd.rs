@@ -88,7 +88,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::graph::slow_twins::dag_pairs;
+    use crate::graph::tests::slow_twins::dag_pairs;
 
     /// Entry by entry, as the definition is written.
     fn by_matrices(a: &[Vec<bool>], b: &[Vec<bool>]) -> (usize, usize) {

@@ -145,7 +145,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::graph::slow_twins::{dag_pairs, relabel_sets};
+    use crate::graph::tests::slow_twins::{dag_pairs, relabel_sets};
 
     /// The adjustment criterion, spelled out over all paths between the two nodes.
     fn wrong_by_paths(truth: &Dag, source: Node, adjusted: &NodeSet, effect: Node) -> bool {

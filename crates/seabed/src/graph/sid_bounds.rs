@@ -176,7 +176,7 @@ mod tests {
 
     use super::*;
     use crate::graph::sid;
-    use crate::graph::slow_twins::{dag_pairs, dags_with_targets, members};
+    use crate::graph::tests::slow_twins::{dag_pairs, dags_with_targets, members};
 
     proptest! {
         #[test]

@@ -88,8 +88,9 @@ pub(super) fn ln(x: f64) -> f64 {
     if x < 0.0 { f64::NAN } else { value }
 }
 
+/// 1 / (1 + exp(-x)).
 #[inline(always)]
-pub(super) fn sigmoid(x: f64) -> f64 {
+pub(crate) fn sigmoid(x: f64) -> f64 {
     let z = exp(-x.abs());
     let top = if x >= 0.0 { 1.0 } else { z };
     top / (1.0 + z)

@@ -1,12 +1,14 @@
-//! Numeric ground: elementwise kernels, sums, small matrices, randomness and parallelism.
+//! Numeric ground: elementwise kernels, sums, special functions, small matrices, randomness and parallelism.
 //!
 //! Everything here gives the same bits on any number of threads, and everything but [`matrix`] also on any
 //! instruction set: the kernels use plain multiplications and additions, never a fused one, in a fixed order.
 
 pub mod elementwise;
+pub(crate) mod fingerprint;
 pub mod matrix;
 pub mod parallel;
 pub mod random;
+pub(crate) mod special;
 mod sums;
 
 pub(crate) use sums::NEGLIGIBLE;

@@ -7,7 +7,7 @@
 use multiversion::multiversion;
 use serde::{Deserialize, Serialize};
 
-use super::elementwise;
+use super::{elementwise, fingerprint};
 
 /// The root of all randomness of a piece of work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -72,10 +72,7 @@ impl Stream {
 
     /// The stream of the thing with this name, so that an order of variables does not matter.
     pub fn named(self, name: &str) -> Self {
-        // FNV-1a: stable for ever, which the standard library's hashes do not promise.
-        let hash = name
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+        let hash = fingerprint::of_bytes(name.bytes());
         self.at(hash >> 32).at(hash & 0xFFFF_FFFF)
     }
 
@@ -279,6 +276,7 @@ fn joined(low: u32, high: u32) -> u64 {
 mod tests {
     use super::*;
     use crate::num::parallel::ordered_map_indices;
+    use crate::num::special::normal_cdf;
 
     fn stream() -> Stream {
         Seed::new(20260).stream(Purpose::Noise)
@@ -398,13 +396,6 @@ mod tests {
     #[test]
     fn every_distribution_has_its_distribution_function() {
         let n = 100_000;
-        let normal_cdf = |x: f64| {
-            // Trapezoid of the density from far left: slow and obvious.
-            let (steps, from) = (400, -9.0);
-            let h = (x - from) / f64::from(steps);
-            let density = |t: f64| (-0.5 * t * t).exp() / std::f64::consts::TAU.sqrt();
-            h * (1..steps).map(|k| density(from + h * f64::from(k))).sum::<f64>() + 0.5 * h * density(x)
-        };
         type Fill = fn(Stream, &mut [f64]);
         type Cdf<'a> = &'a dyn Fn(f64) -> f64;
         let cases: [(&str, Fill, Cdf); 4] = [

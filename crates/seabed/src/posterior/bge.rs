@@ -4,7 +4,7 @@
 //! t = α_μ (α_λ - d - 1)/(α_μ + 1). A node's statistics leave out the rows in which it was a target.
 
 use std::collections::HashMap;
-use std::f64::consts::{PI, TAU};
+use std::f64::consts::PI;
 use std::sync::Mutex;
 
 use faer::Mat;
@@ -12,6 +12,7 @@ use faer::Mat;
 use crate::graph::{Node, NodeSet};
 use crate::num::matrix::Cholesky;
 use crate::num::random::Draws;
+use crate::num::special::ln_gamma;
 use crate::scm::Linear;
 
 /// The prior: weight of its mean, and its degrees of freedom beyond the number of variables.
@@ -164,33 +165,10 @@ impl Statistics {
     }
 }
 
-/// ln Γ(x) for x > 0: Stirling's series beyond 10, which the recurrence reaches.
-fn ln_gamma(mut x: f64) -> f64 {
-    let mut below = 0.0;
-    while x < 10.0 {
-        below += x.ln();
-        x += 1.0;
-    }
-    let y = 1.0 / (x * x);
-    let series = 1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y * (1.0 / 1680.0 - y / 1188.0)));
-    (x - 0.5) * x.ln() - x + 0.5 * TAU.ln() + series / x - below
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::num::random::{Purpose, Seed};
-
-    #[test]
-    fn ln_gamma_knows_factorials_and_halves() {
-        let mut factorial = 1.0f64;
-        for n in 1..30 {
-            assert!((ln_gamma(f64::from(n)) - factorial.ln()).abs() < 1e-12 * factorial.ln().max(1.0));
-            factorial *= f64::from(n);
-        }
-        assert!((ln_gamma(0.5) - 0.5 * PI.ln()).abs() < 1e-13);
-        assert!((ln_gamma(2.5) - (0.75 * PI.sqrt()).ln()).abs() < 1e-13);
-    }
 
     /// The draws have the posterior's moments: two correlated parents, 3000 draws, z-scores below 4.5 for the means of
     /// 1/σ², weights and intercept, and for the second moments of the weights.

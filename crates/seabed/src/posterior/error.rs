@@ -128,7 +128,7 @@ const LEAST_ROWS: usize = 3;
 /// Does every variable have enough rows in which it was not a target?
 pub(super) fn check_rows(data: &crate::data::Dataset) -> Result<(), UnusableData> {
     for node in 0..data.variables() {
-        let rows = (0..data.rows()).filter(|&row| !data.targets(row).contains(node)).count();
+        let rows = data.untouched_rows(node).count();
         if rows < LEAST_ROWS {
             let name = data.names()[node].clone();
             return Err(UnusableData::TooFewRows { name, rows, least: LEAST_ROWS });

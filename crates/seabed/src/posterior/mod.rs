@@ -15,6 +15,7 @@ mod fit;
 mod knowledge;
 pub mod mcmc;
 mod settings;
+mod units;
 
 pub use error::{FitError, StateMismatch, UnusableData};
 pub use fit::{Diagnostics, Fit, Posterior, Start, State};

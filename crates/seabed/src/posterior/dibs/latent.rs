@@ -6,6 +6,7 @@
 use faer::{MatMut, MatRef};
 
 use crate::graph::{Node, NodeSet};
+use crate::num::elementwise::sigmoid;
 use crate::num::matrix::product;
 use crate::posterior::Knowledge;
 
@@ -58,13 +59,6 @@ impl Edges {
         }
         probabilities
     }
-}
-
-/// 1 / (1 + exp(-x)), for the few places where one is needed.
-pub(super) fn sigmoid(x: f64) -> f64 {
-    let mut value = [x];
-    crate::num::elementwise::sigmoid_in_place(&mut value);
-    value[0]
 }
 
 /// u_i·v_j for all pairs, `[to * nodes + from]`.

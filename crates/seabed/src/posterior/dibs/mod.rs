@@ -20,15 +20,7 @@ mod svgd;
 mod walk;
 
 #[cfg(test)]
-mod exactness;
-#[cfg(test)]
-mod finite_differences;
-#[cfg(test)]
-mod golden;
-#[cfg(test)]
-mod slow_twins;
-#[cfg(test)]
-mod warm;
+mod tests;
 
 pub use estimator::Estimator;
 pub use graph_prior::GraphPrior;

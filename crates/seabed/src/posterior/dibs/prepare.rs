@@ -12,6 +12,7 @@ use super::parameters::{Layout, NoisePrior};
 use super::settings::{Dibs, Noise};
 use crate::data::Dataset;
 use crate::posterior::Knowledge;
+use crate::posterior::units::mean_and_sd;
 
 /// The units inside: a value is (x - mean) / scale.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -19,9 +20,6 @@ pub(super) struct Units {
     pub means: Vec<f64>,
     pub scales: Vec<f64>,
 }
-
-/// A constant variable has this share of its own size as its standard deviation.
-const LEAST_SD: f64 = 1e-6;
 
 impl Units {
     /// The data's own units.
@@ -34,22 +32,10 @@ impl Units {
             return Self::plain(data.variables());
         }
         // Values that an experimenter set say nothing about a variable's own spread.
-        let (means, scales) =
-            (0..data.variables()).map(|node| mean_and_sd(&rows_of(data, node), data.column(node))).unzip();
+        let unit = |node: usize| mean_and_sd(data.untouched_rows(node).map(|row| data.column(node)[row]));
+        let (means, scales) = (0..data.variables()).map(unit).unzip();
         Self { means, scales }
     }
-}
-
-/// The rows in which a variable was not a target.
-fn rows_of(data: &Dataset, node: usize) -> Vec<usize> {
-    (0..data.rows()).filter(|&row| !data.targets(row).contains(node)).collect()
-}
-
-fn mean_and_sd(rows: &[usize], values: &[f64]) -> (f64, f64) {
-    let count = rows.len() as f64;
-    let mean = rows.iter().map(|&row| values[row]).sum::<f64>() / count;
-    let variance = rows.iter().map(|&row| (values[row] - mean).powi(2)).sum::<f64>() / count;
-    (mean, variance.sqrt().max(LEAST_SD * mean.abs().max(1e-3)))
 }
 
 /// The problem of sorted data, and the log-variance at which each variable's noise starts.
@@ -63,8 +49,9 @@ pub(super) fn problem(
     let columns: Vec<Vec<f64>> = (0..nodes)
         .map(|k| data.column(k).iter().map(|x| (x - units.means[k]) / units.scales[k]).collect())
         .collect();
-    let rows: Vec<Vec<usize>> = (0..nodes).map(|node| rows_of(data, node)).collect();
-    let moments: Vec<(f64, f64)> = (0..nodes).map(|node| mean_and_sd(&rows[node], &columns[node])).collect();
+    let rows: Vec<Vec<usize>> = (0..nodes).map(|node| data.untouched_rows(node).collect()).collect();
+    let moments_of = |node: usize| mean_and_sd(rows[node].iter().map(|&row| columns[node][row]));
+    let moments: Vec<(f64, f64)> = (0..nodes).map(moments_of).collect();
     let start = |node: usize| match settings.noise {
         Noise::Known(sd) => 2.0 * (sd / units.scales[node]).ln(),
         // The noise starts as wide as the variable: nothing is explained yet.

@@ -14,6 +14,7 @@ use super::settings::MOST_VARIABLES;
 use crate::num::elementwise::cos_sin_of_turn;
 use crate::num::matrix::{Cholesky, product};
 use crate::num::random::Draws;
+use crate::num::special::{chi_squared_5_cdf, normal_cdf, quantile, student_5_cdf};
 use crate::scm::{Linear, Mechanism, Waves};
 
 /// Number of frequencies for a number of parents; each is a cosine and a sine. More come closer to the process, but every
@@ -36,7 +37,7 @@ impl Spectrum {
         if parents == 1 {
             // The t distribution itself, its upper half: a cosine and a sine know no sign.
             let place = |wave: usize| 0.5 + 0.5 * (wave as f64 + 0.5) / waves as f64;
-            let frequencies = (0..waves).map(|wave| quantile(student_5, place(wave), 0.0, 60.0));
+            let frequencies = (0..waves).map(|wave| quantile(student_5_cdf, place(wave), 0.0, 60.0));
             return Self(vec![frequencies.collect()]);
         }
         // The generalised golden ratio: x^(dimensions + 1) = x + 1.
@@ -50,45 +51,13 @@ impl Spectrum {
             (0.5 + step * (wave + 1) as f64).fract()
         };
         let widths: Vec<f64> = (0..waves)
-            .map(|wave| (5.0 / quantile(chi_squared_5, point(wave, parents), 0.0, 60.0)).sqrt())
+            .map(|wave| (5.0 / quantile(chi_squared_5_cdf, point(wave, parents), 0.0, 60.0)).sqrt())
             .collect();
         let of_parent = |k: usize| {
-            (0..waves).map(|wave| widths[wave] * quantile(normal, point(wave, k), -9.0, 9.0)).collect()
+            (0..waves).map(|wave| widths[wave] * quantile(normal_cdf, point(wave, k), -9.0, 9.0)).collect()
         };
         Self((0..parents).map(of_parent).collect())
     }
-}
-
-/// Where an increasing function takes a value: 60 halvings leave nothing to gain.
-fn quantile(cumulative: fn(f64) -> f64, p: f64, mut low: f64, mut high: f64) -> f64 {
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        *(if cumulative(middle) < p { &mut low } else { &mut high }) = middle;
-    }
-    0.5 * (low + high)
-}
-
-/// The distribution function of a standard normal: ½ + φ(x) Σ x^(2k+1)/(1·3·5…(2k+1)).
-fn normal(x: f64) -> f64 {
-    let (mut term, mut sum) = (x, x);
-    for k in 1..200 {
-        term *= x * x / (2 * k + 1) as f64;
-        sum += term;
-    }
-    0.5 + sum * (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt()
-}
-
-/// That of χ² with 5 degrees of freedom.
-fn chi_squared_5(x: f64) -> f64 {
-    let density = (2.0 * x / std::f64::consts::PI).sqrt() * (-0.5 * x).exp();
-    2.0 * normal(x.sqrt()) - 1.0 - density * (1.0 + x / 3.0)
-}
-
-/// That of Student's t with 5 degrees of freedom.
-fn student_5(t: f64) -> f64 {
-    let angle = (t / 5f64.sqrt()).atan();
-    let (sine, cosine) = angle.sin_cos();
-    0.5 + (angle + sine * cosine * (1.0 + 2.0 / 3.0 * cosine * cosine)) / std::f64::consts::PI
 }
 
 /// The posterior of the weights of all features given hyperparameters.
@@ -251,15 +220,6 @@ mod tests {
     use super::*;
     use crate::num::random::{Purpose, Seed};
     use crate::posterior::mcmc::gp::{log_prior, usual};
-
-    #[test]
-    fn distribution_functions_have_their_known_values() {
-        assert!((normal(1.96) - 0.975_002_104_851_780).abs() < 1e-12);
-        assert!((normal(-3.0) - 0.001_349_898_031_630).abs() < 1e-12);
-        assert!((chi_squared_5(11.070_497_693_516_35) - 0.95).abs() < 1e-9);
-        assert!((student_5(2.570_581_835_636) - 0.975).abs() < 1e-9);
-        assert!((quantile(normal, 0.975, -9.0, 9.0) - 1.959_963_984_540).abs() < 1e-9);
-    }
 
     /// Values of a smooth function of some parents, standardised roughly.
     fn data(parents: usize, rows: usize, seed: u64) -> (Vec<f64>, Vec<Vec<f64>>) {

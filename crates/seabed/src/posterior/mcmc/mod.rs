@@ -21,9 +21,7 @@ mod state;
 mod table;
 
 #[cfg(test)]
-mod calibration;
-#[cfg(test)]
-mod exactness;
+mod tests;
 
 pub use diagnostics::{Convergence, Diagnostics};
 pub use prior::EdgePrior;

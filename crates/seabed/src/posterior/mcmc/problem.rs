@@ -11,8 +11,10 @@ use super::settings::{Family, Mcmc};
 use super::table::{Mask, bit, nodes_of, set_of};
 use crate::data::Dataset;
 use crate::graph::{Node, NodeSet};
+use crate::num::fingerprint;
 use crate::num::random::Draws;
 use crate::posterior::bge::{self, Bge};
+use crate::posterior::units::mean_and_sd;
 use crate::scm::Mechanism;
 
 /// One node's rows and scores.
@@ -40,13 +42,10 @@ enum Terms {
 /// rows evenly spread, and all rows are seen through these.
 pub(super) const EXACT_ROWS: usize = 300;
 
-/// A constant variable has this share of its own size as its standard deviation.
-const LEAST_SD: f64 = 1e-6;
-
 impl Problem {
     pub fn new(settings: &Mcmc, data: &Dataset, node: Node) -> Self {
         let nodes = data.variables();
-        let rows: Vec<usize> = (0..data.rows()).filter(|&row| !data.targets(row).contains(node)).collect();
+        let rows: Vec<usize> = data.untouched_rows(node).collect();
         let unit = |k: Node| {
             if !settings.standardise {
                 return (0.0, 1.0);
@@ -58,7 +57,7 @@ impl Problem {
                 .map(|&row| data.column(k)[row])
                 .collect();
             let all = || rows.iter().map(|&row| data.column(k)[row]).collect();
-            mean_and_sd(&if free.len() < 3 { all() } else { free })
+            mean_and_sd(if free.len() < 3 { all() } else { free }.iter().copied())
         };
         let units: Vec<(f64, f64)> = (0..nodes).map(unit).collect();
         let columns: Vec<Vec<f64>> = units
@@ -208,22 +207,13 @@ fn regression(columns: &[Vec<f64>], node: Node, parents: Mask) -> Regression<'_>
     Regression { values: &columns[node], parents: nodes_of(parents).map(|k| &columns[k][..]).collect() }
 }
 
-fn mean_and_sd(values: &[f64]) -> (f64, f64) {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
-    (mean, variance.sqrt().max(LEAST_SD * mean.abs().max(1e-3)))
-}
-
-/// FNV-1a over the numbers that the scores are made of.
+/// The fingerprint of the numbers that the scores are made of.
 fn mark(settings: &Mcmc, columns: &[Vec<f64>], units: &[(f64, f64)], node: Node) -> u64 {
     let prior = settings.prior_rows.to_bits();
     let head =
         [VERSION, settings.family as u64, prior, columns.len() as u64, columns[0].len() as u64, node as u64];
     let numbers = columns.iter().flatten().copied().chain(units.iter().flat_map(|&(mean, sd)| [mean, sd]));
-    head.into_iter().chain(numbers.map(f64::to_bits)).fold(0xcbf2_9ce4_8422_2325u64, |hash, word| {
-        (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
-    })
+    fingerprint::of_words(head.into_iter().chain(numbers.map(f64::to_bits)))
 }
 
 /// Of the scores: a new number makes saved ones worthless.

@@ -1,6 +1,6 @@
 //! What can be wrong with a gene network, named as its file names it.
 
-use crate::data::{Excerpt, NameError};
+use crate::data::{Excerpt, NameError, did_you_mean};
 
 use super::network::MOST_MODULES;
 
@@ -125,7 +125,7 @@ pub enum NetworkError {
     },
     /// A regulator that is no gene.
     #[error("reaction {reaction}: the modifier {regulator} is not a species of the file{}",
-        .suggestion.as_ref().map(|near| format!(", did you mean {near:?}?")).unwrap_or_default())]
+        did_you_mean(.suggestion.as_deref()))]
     UnknownRegulator {
         /// The reaction.
         reaction: Excerpt,

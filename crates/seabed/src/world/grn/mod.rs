@@ -7,16 +7,13 @@
 mod dynamics;
 mod error;
 mod generate;
-#[cfg(all(test, feature = "sbml"))]
-mod golden;
 mod langevin;
 mod network;
 mod ode;
 #[cfg(feature = "sbml")]
 mod sbml;
 mod sbml_writer;
-#[cfg(test)]
-mod slow_twin;
+
 #[cfg(test)]
 mod tests;
 

@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 
-use super::acyclicity::acyclicity;
-use super::bge::Bge;
-use super::graph_prior::{GraphPrior, erdos_renyi};
-use super::latent::{Edges, by_latent, scores};
-use super::parameters::{Layout, NoisePrior};
+use super::super::acyclicity::acyclicity;
+use super::super::graph_prior::{GraphPrior, erdos_renyi};
+use super::super::latent::{Edges, by_latent, scores};
+use super::super::parameters::{Layout, NoisePrior};
+use super::super::svgd::{Gradient, Kernel, Particle, STEP, climb, directions};
 use super::slow_twins::{Graphs, Slope, SlowColumn, by_parameters, by_scores, softmax, weights};
-use super::svgd::{Gradient, Kernel, Particle, STEP, climb, directions};
 use crate::graph::NodeSet;
 use crate::posterior::Knowledge;
+use crate::posterior::bge::Bge;
 
 /// The cases of a part: those in the repository, and all of them where the larger collection is at hand.
 fn cases(part: &str, file: &str) -> Vec<Value> {
-    let golden: Value = serde_json::from_str(include_str!("../../../tests/golden/dibs.json")).unwrap();
+    let golden: Value = serde_json::from_str(include_str!("../../../../tests/golden/dibs.json")).unwrap();
     let mut cases = golden[part].as_array().unwrap().clone();
     let path =
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden/dibs").join(file);
@@ -361,7 +361,7 @@ fn svgd_agrees() {
 
 #[test]
 fn rmsprop_agrees() {
-    let golden: Value = serde_json::from_str(include_str!("../../../tests/golden/dibs.json")).unwrap();
+    let golden: Value = serde_json::from_str(include_str!("../../../../tests/golden/dibs.json")).unwrap();
     let case = &golden["rmsprop"];
     let mut x = flat(&case["x0"]);
     let mut squares = vec![0.0; x.len()];

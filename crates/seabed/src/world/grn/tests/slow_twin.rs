@@ -1,6 +1,6 @@
 //! The formulas of the gene networks as they stand on paper, one gene and one number at a time.
 
-use super::network::{Input, Module, Network};
+use super::super::network::{Input, Module, Network};
 
 /// Probability that a module is bound.
 pub fn bound(module: &Module, proteins: &[f64]) -> f64 {

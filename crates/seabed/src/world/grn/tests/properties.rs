@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::dynamics::Dynamics;
-use super::langevin::Langevin;
+use super::super::dynamics::Dynamics;
+use super::super::langevin::Langevin;
+use super::super::*;
 use super::slow_twin;
-use super::*;
 use crate::num::random::Purpose;
 
 fn networks() -> impl Iterator<Item = Network> {

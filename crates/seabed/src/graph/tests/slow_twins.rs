@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 
-use super::{Dag, Node, NodeSet};
+use super::super::{Dag, Node, NodeSet};
 
 /// DAGs of any density over a random order.
 pub(crate) fn dags(nodes: Range<usize>) -> impl Strategy<Value = Dag> {

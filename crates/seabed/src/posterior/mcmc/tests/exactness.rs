@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::problem::Problem;
-use super::table::{Mask, bit, nodes_of};
-use super::{EdgePrior, Family, Mcmc};
+use super::super::problem::Problem;
+use super::super::table::{Mask, bit, nodes_of};
+use super::super::{EdgePrior, Family, Mcmc};
 use crate::data::Dataset;
 use crate::graph::NodeSet;
 use crate::num::log_sum_exp;
@@ -199,7 +199,7 @@ fn knowledge_is_that_of_the_enumeration() {
 /// The reference program's BGe with the rows left out in which a node was a target, from data to score.
 #[test]
 fn linear_scores_are_those_of_the_reference() {
-    let golden: Value = serde_json::from_str(include_str!("../../../tests/golden/dibs.json")).unwrap();
+    let golden: Value = serde_json::from_str(include_str!("../../../../tests/golden/dibs.json")).unwrap();
     let table = |value: &Value| -> Vec<Vec<f64>> { serde_json::from_value(value.clone()).unwrap() };
     for case in golden["bge"].as_array().unwrap() {
         let (x, mask, graph) = (table(&case["x"]), table(&case["interv_mask"]), table(&case["G"]));

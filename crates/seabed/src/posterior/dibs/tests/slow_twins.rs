@@ -5,7 +5,7 @@
 
 use std::f64::consts::TAU;
 
-use super::parameters::{Layout, NoisePrior};
+use super::super::parameters::{Layout, NoisePrior};
 use crate::num::log_sum_exp;
 
 /// A column's data: inputs `[rows][nodes]` and values `[rows]` of the rows in which it was not a target.

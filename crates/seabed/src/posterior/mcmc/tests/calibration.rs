@@ -1,7 +1,7 @@
 //! Simulation-based calibration: data from models of the prior, whose ranks among posterior draws must be uniform.
 
-use super::table::{Mask, bit};
-use super::{EdgePrior, Family, Mcmc};
+use super::super::table::{Mask, bit};
+use super::super::{EdgePrior, Family, Mcmc};
 use crate::data::{Dataset, Names};
 use crate::graph::{Dag, NodeSet};
 use crate::num::random::{Draws, Purpose, Seed};

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::dynamics::Dynamics;
-use super::langevin::Langevin;
-use super::*;
+use super::super::dynamics::Dynamics;
+use super::super::langevin::Langevin;
+use super::super::*;
 use crate::num::random::Purpose;
 
 fn shared(name: &str) -> Option<PathBuf> {
@@ -37,8 +37,8 @@ fn references(prefix: &str) -> Vec<(Network, Value)> {
 }
 
 fn ours() -> (Network, Value) {
-    let network = Network::from_sbml(include_bytes!("../../../tests/golden/grn.xml")).unwrap();
-    (network, serde_json::from_str(include_str!("../../../tests/golden/grn.json")).unwrap())
+    let network = Network::from_sbml(include_bytes!("../../../../tests/golden/grn.xml")).unwrap();
+    (network, serde_json::from_str(include_str!("../../../../tests/golden/grn.json")).unwrap())
 }
 
 fn numbers(value: &Value) -> Vec<f64> {

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::acyclicity::acyclicity;
-use super::column::ColumnData;
-use super::estimator::{Estimator, Problem, Sampling, Terms, estimate};
-use super::graph_prior::GraphPrior;
-use super::latent::{Edges, by_latent, scores, sigmoid};
-use super::parameters::{Family, Layout, NoisePrior};
+use super::super::acyclicity::acyclicity;
+use super::super::column::ColumnData;
+use super::super::estimator::{Estimator, Problem, Sampling, Terms, estimate};
+use super::super::graph_prior::GraphPrior;
+use super::super::latent::{Edges, by_latent, scores};
+use super::super::parameters::{Family, Layout, NoisePrior};
 use super::slow_twins::{Graphs, SlowColumn, by_parameters, by_scores};
+use crate::num::elementwise::sigmoid;
 use crate::num::random::{Purpose, Seed, Stream};
 use crate::posterior::Knowledge;
 

@@ -1,6 +1,6 @@
 //! A warm start against the reference's, which takes the annealing back to its beginning.
 
-use super::{Dibs, Family, prepare};
+use super::super::{Dibs, Family, prepare};
 use crate::data::Dataset;
 use crate::graph::NodeSet;
 use crate::num::random::{Purpose, Seed};

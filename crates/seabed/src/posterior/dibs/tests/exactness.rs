@@ -1,9 +1,9 @@
 //! BGe on three and four variables, where the posterior can be had by enumerating all DAGs.
 
-use super::estimator::{Problem, Terms};
-use super::prepare::{self, Units};
-use super::walk::walk;
-use super::{Dibs, Family, GraphPrior, Weighting};
+use super::super::estimator::{Problem, Terms};
+use super::super::prepare::{self, Units};
+use super::super::walk::walk;
+use super::super::{Dibs, Family, GraphPrior, Weighting};
 use crate::data::Dataset;
 use crate::graph::{Dag, NodeSet};
 use crate::num::log_sum_exp;

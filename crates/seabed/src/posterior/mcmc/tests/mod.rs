@@ -1,0 +1,4 @@
+//! Chains against enumeration, and calibrated by simulation.
+
+mod calibration;
+mod exactness;
