@@ -469,8 +469,8 @@ fn shown(design: &Intervention, names: &Names) -> String {
     design.settings().iter().map(setting).collect::<Vec<_>>().join(", ")
 }
 
-fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> csv::Result<()>) -> Result<(), Failure> {
-    let written = write_atomically(path, |out| write(out).map_err(io::Error::other));
+fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let written = write_atomically(path, |out| write(out));
     written.map_err(|error| Failure::writing(Some(path), error))
 }
 
@@ -486,7 +486,7 @@ fn form(batch: &Batch, names: &Names, replicates: usize) -> Vec<FormRow> {
 }
 
 /// Every single target and value that was tried.
-fn write_curves(out: &mut dyn Write, evaluated: &[Evaluated], names: &Names) -> csv::Result<()> {
+fn write_curves(out: &mut dyn Write, evaluated: &[Evaluated], names: &Names) -> io::Result<()> {
     let mut table = csv::Writer::from_writer(out);
     table.write_record(["target", "value", "information", "standard_error"])?;
     let mut singles: Vec<(Node, f64, Information)> = evaluated
@@ -501,5 +501,5 @@ fn write_curves(out: &mut dyn Write, evaluated: &[Evaluated], names: &Names) -> 
         let numbers = [value, information.nats, information.standard_error].map(|number| number.to_string());
         table.write_record([names[node].clone()].into_iter().chain(numbers))?;
     }
-    Ok(table.flush()?)
+    table.flush()
 }

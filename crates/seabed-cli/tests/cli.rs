@@ -647,7 +647,7 @@ fn dibs_fits_goes_on_and_starts_warm() {
     );
     assert!(joint["edge_probabilities"].is_array());
     let refused = |arguments: &str| refusal(path, &format!("{command} {arguments}"));
-    assert!(refused("--posterior dibs-linear --resume s.json").contains("another kind of mechanisms"));
+    assert!(refused("--posterior dibs-linear --resume s.json").contains("belongs to another posterior"));
     assert!(refused("--posterior dibs-linear --resume nowhere.json").contains("a state is the file"));
     assert!(refused("--posterior dibs-linear --noise known=-1").contains("positive"));
     assert!(refused("--posterior dibs-linear --noise loud").contains("write `learned`"));
@@ -771,7 +771,7 @@ fn chains_fit_go_on_and_keep_scores() {
     fs::write(folder.path().join("p.csv"), "from,to,probability\nX1,X2,0.9\nX2,X1,1e-4\n").unwrap();
     output(folder.path(), &arguments("--posterior mcmc-linear --draws 4 --edge-probabilities p.csv"));
     let refused = |rest: &str| refusal(folder.path(), &arguments(rest));
-    assert!(refused("--posterior mcmc-linear --resume s.json").contains("another kind of mechanisms"));
+    assert!(refused("--posterior mcmc-linear --resume s.json").contains("belongs to another posterior"));
     fs::write(folder.path().join("p.csv"), "from,to,probability\nX1,X2,often\n").unwrap();
     let wrong = refused("--posterior mcmc-linear --edge-probabilities p.csv");
     assert!(wrong.contains("the form is a line `from,to,probability`"), "{wrong}");

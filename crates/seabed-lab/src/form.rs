@@ -1,6 +1,6 @@
 //! Forms: the table that goes to the laboratory, to be filled in and recorded.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use super::state::{Experiment, State, Status};
 use seabed::data::{Names, TARGETS_COLUMN};
@@ -44,7 +44,7 @@ impl FormRow {
 }
 
 /// Writes a form: one row a replicate of an experiment.
-pub fn write_form(out: &mut dyn Write, names: &Names, rows: &[FormRow]) -> csv::Result<()> {
+pub fn write_form(out: &mut dyn Write, names: &Names, rows: &[FormRow]) -> io::Result<()> {
     let mut table = csv::Writer::from_writer(out);
     let variables = names.iter().map(String::as_str);
     let header = ["experiment", "replicate"].into_iter().chain(variables).chain([TARGETS_COLUMN, "status"]);
@@ -55,7 +55,7 @@ pub fn write_form(out: &mut dyn Write, names: &Names, rows: &[FormRow]) -> csv::
         let targets = super::store::targets_text(&row.targets, names);
         table.write_record(places.into_iter().chain(cells).chain([targets, row.status.to_string()]))?;
     }
-    Ok(table.flush()?)
+    table.flush()
 }
 
 impl State {

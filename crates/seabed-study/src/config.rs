@@ -72,7 +72,7 @@ impl Config {
 
     /// All keys with their values, as TOML.
     pub fn to_toml(&self) -> String {
-        self.to_keys().to_toml()
+        toml::to_string(self).expect("numbers, texts and tables")
     }
 }
 

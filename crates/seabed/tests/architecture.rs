@@ -1,11 +1,26 @@
-//! The modules follow the flow of the method, and each one uses only those before it.
+//! Modules and crates use what the tables of ARCHITECTURE.md say, and nothing else.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// In the order of the flow: a module may use those to its left.
-const FLOW: [&str; 9] =
-    ["num", "graph", "data", "scm", "posterior", "design", "world", "evaluate", "campaign"];
+type Edges = BTreeMap<String, BTreeSet<String>>;
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The rows of the table whose first heading is `what`: first cell -> names in the last cell.
+fn table(text: &str, what: &str) -> Edges {
+    let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(String::from).collect::<BTreeSet<_>>();
+    let rows = text.lines().skip_while(|line| !line.starts_with(&format!("| {what} |"))).skip(2);
+    rows.take_while(|line| line.starts_with('|'))
+        .map(|line| {
+            let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
+            (names(cells[0]).into_iter().next().unwrap(), names(cells[cells.len() - 1]))
+        })
+        .collect()
+}
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -27,28 +42,64 @@ fn used_modules(source: &str) -> Vec<String> {
     direct.chain(grouped).filter(|module| !module.is_empty()).collect()
 }
 
-#[test]
-fn dependencies_point_one_way() {
+/// What the modules of the library really use; tests of a module may use any.
+fn real_edges(modules: &BTreeSet<String>) -> Edges {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let place = |module: &str| FLOW.iter().position(|name| *name == module);
-    let mut seen = 0;
+    let mut edges = Edges::new();
     for entry in fs::read_dir(&source).unwrap() {
-        let folder = entry.unwrap().path();
-        if !folder.is_dir() {
+        let path = entry.unwrap().path();
+        let module = path.file_stem().unwrap().to_str().unwrap().to_string();
+        if ["lib", "error"].contains(&module.as_str()) {
             continue;
         }
-        let module = folder.file_name().unwrap().to_str().unwrap().to_string();
-        let here = place(&module).unwrap_or_else(|| panic!("{module} has no place in the flow: {FLOW:?}"));
-        for file in rust_files(&folder) {
-            for used in used_modules(&fs::read_to_string(&file).unwrap()) {
-                if let Some(there) = place(&used) {
-                    assert!(there <= here, "{} uses {used}, which comes after {module}", file.display());
-                    seen += 1;
-                }
-            }
+        assert!(modules.contains(&module), "{module} has no row in ARCHITECTURE.md");
+        let used = edges.entry(module.clone()).or_default();
+        let files = if path.is_dir() { rust_files(&path) } else { vec![path] };
+        for file in files.iter().filter(|file| !file.components().any(|part| part.as_os_str() == "tests")) {
+            let text = fs::read_to_string(file).unwrap();
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            used.extend(used_modules(code).into_iter().filter(|used| modules.contains(used) && *used != module));
         }
     }
-    assert!(seen > 20, "only {seen} uses found: the test no longer reads the sources");
+    edges
+}
+
+#[test]
+fn modules_use_what_the_table_says() {
+    let text = fs::read_to_string(project().join("ARCHITECTURE.md")).unwrap();
+    let said = table(&text, "module");
+    let modules: BTreeSet<String> = said.keys().cloned().collect();
+    assert!(modules.len() > 9, "the table of modules was not found");
+    let real = real_edges(&modules);
+    for (module, uses) in &said {
+        let real = &real[module];
+        let more: Vec<_> = real.difference(uses).collect();
+        let less: Vec<_> = uses.difference(real).collect();
+        assert!(more.is_empty(), "{module} uses {more:?}, which ARCHITECTURE.md does not allow");
+        assert!(less.is_empty(), "ARCHITECTURE.md lets {module} use {less:?}, which it does not");
+    }
+}
+
+/// Dependencies among our own crates are those of the table; the command uses all.
+#[test]
+fn crates_use_what_the_table_says() {
+    let text = fs::read_to_string(project().join("ARCHITECTURE.md")).unwrap();
+    for (name, uses) in table(&text, "crate") {
+        let manifest = fs::read_to_string(project().join("crates").join(&name).join("Cargo.toml")).unwrap();
+        let normal = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+        let ours: BTreeSet<String> = normal
+            .lines()
+            .filter(|line| line.starts_with("seabed"))
+            .map(|line| line.split([' ', '.', '=']).next().unwrap().to_string())
+            .collect();
+        if name != "seabed-cli" {
+            assert_eq!(ours, uses, "{name}");
+        }
+        let heavy = ["rusqlite", "parquet", "roxmltree", "clap"];
+        let pulled = |line: &&str| heavy.iter().any(|name| line.starts_with(name)) && !line.contains("optional");
+        let pulled: Vec<&str> = normal.lines().filter(pulled).collect();
+        assert!(name != "seabed" || pulled.is_empty(), "the method pulls {pulled:?}");
+    }
 }
 
 #[test]
@@ -57,4 +108,6 @@ fn the_reader_of_sources_sees_every_way_to_name_a_module() {
     assert_eq!(used_modules("use crate::{graph::Dag, scm::{Scm, Ensemble}};")[..2], ["graph", "scm"]);
     assert_eq!(used_modules("fn f() -> crate::data::Names {}"), ["data"]);
     assert!(used_modules("// crate::world\n/// [`x`](crate::world)").is_empty());
+    let edges = table("| module | x | uses |\n|---|---|---|\n| `a` | b | `c`, `d` |\n", "module");
+    assert_eq!(edges["a"], ["c", "d"].map(String::from).into());
 }

@@ -5,8 +5,7 @@
 
 use std::path::Path;
 
-use num_bigint::BigUint;
-use seabed::graph::{Dag, EssentialGraph, Node, NodeSet, shd, shd_double, sid, sid_bounds, wrong_effects};
+use seabed::graph::{ClassSize, Dag, EssentialGraph, Node, NodeSet, shd, shd_double, sid, sid_bounds, wrong_effects};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -85,8 +84,8 @@ fn check_pair(pair: &Pair) {
     assert_eq!(cpdag_estimate, class(&pair.cpdag_estimate), "cpdag of the estimate, case {id}");
     assert_eq!(shd(&cpdag_truth, &cpdag_estimate), pair.shd_cpdag, "shd_cpdag, case {id}");
     if let Some([of_truth, of_estimate]) = pair.class_sizes {
-        assert_eq!(cpdag_truth.class_size(), BigUint::from(of_truth), "class size, case {id}");
-        assert_eq!(cpdag_estimate.class_size(), BigUint::from(of_estimate), "class size, case {id}");
+        assert_eq!(cpdag_truth.class_size(), ClassSize::from(of_truth), "class size, case {id}");
+        assert_eq!(cpdag_estimate.class_size(), ClassSize::from(of_estimate), "class size, case {id}");
     }
     let (bounds, golden) = (sid_bounds(&truth, &cpdag_estimate), &pair.sid_of_cpdag);
     if golden.over_all_subsets {
@@ -160,8 +159,8 @@ fn check_class(case: &Class) {
     assert_eq!(cpdag.representative(), self::dag(&case.representative_of_cpdag), "case {id}");
     assert_eq!(essential.representative(), self::dag(&case.representative_of_essential), "case {id}");
     if let Some([observational, interventional]) = case.sizes {
-        assert_eq!(cpdag.class_size(), BigUint::from(observational), "class size, case {id}");
-        assert_eq!(essential.class_size(), BigUint::from(interventional), "class size, case {id}");
+        assert_eq!(cpdag.class_size(), ClassSize::from(observational), "class size, case {id}");
+        assert_eq!(essential.class_size(), ClassSize::from(interventional), "class size, case {id}");
     }
 }
 

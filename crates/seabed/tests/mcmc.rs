@@ -169,7 +169,7 @@ fn an_interrupted_fit_goes_on_as_if_nothing_had_happened() {
             ("/temperatures", serde_json::json!([0.0])),
             ("/settings/most_sweeps", serde_json::json!(41)),
         ] {
-            refused(edited(place, value), &data, &knowledge, "the saved state is of no fit that is whole");
+            refused(edited(place, value), &data, &knowledge, "the saved state is incomplete or was edited");
         }
         // What is missing of the scores is computed again.
         for (place, value) in
@@ -281,7 +281,7 @@ fn what_cannot_be_is_refused_in_plain_words() {
         edges_per_node: 1.0,
     };
     for (settings, expected) in [
-        (Mcmc { draws: 0, ..usual.clone() }, "0 draws: choose between 1 and"),
+        (Mcmc { draws: 0, ..usual.clone() }, "draws = 0: choose a number from 1 to"),
         (Mcmc { chains: 0, ..usual.clone() }, "chains = 0"),
         (Mcmc { candidates: 21, ..usual.clone() }, "candidates = 21: choose a number from 1 to 20"),
         (Mcmc { max_parents: Some(9), ..usual.clone() }, "max-parents = 9"),

@@ -125,8 +125,7 @@ fn save_form(path: &Path, state: &State, proposal: i64) -> Result<(), Failure> {
         )));
     }
     let form = state.form(proposal);
-    let write = |out: &mut dyn std::io::Write| write_form(out, state.variables.names(), &form);
-    write_atomically(path, |out| write(out).map_err(std::io::Error::other))
+    write_atomically(path, |out| write_form(out, state.variables.names(), &form))
         .map_err(|error| Failure::writing(Some(path), error))
 }
 

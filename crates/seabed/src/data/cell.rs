@@ -35,6 +35,7 @@ pub(super) fn explain(text: &str, at: Place, names: &[String]) -> DataError {
 }
 
 /// The error of a cell that holds nothing.
+#[cfg(feature = "parquet")]
 pub(super) fn empty(at: Place) -> DataError {
     explain("", at, &[])
 }

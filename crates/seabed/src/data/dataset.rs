@@ -11,7 +11,7 @@ use crate::graph::{Node, NodeSet};
 use crate::num::fingerprint;
 
 use super::error::DataError;
-use super::names::{Names, check_names, index};
+use super::names::{Names, check_names, closest, index, position};
 use super::wording::{Excerpt, Place};
 
 /// Samples of the variables, each with the set of variables that were intervened on.
@@ -52,6 +52,39 @@ impl Dataset {
             set_of_row.push(k);
         }
         Self::from_sets(names, columns, sets, set_of_row)
+    }
+
+    /// The data set of plain arrays: `columns` is `[variables][rows]`, and `targets[row]` names the variables that were set
+    /// in the row (none for an observation); no targets at all if everything was only observed.
+    pub fn from_columns(
+        names: &[impl AsRef<str>],
+        columns: Vec<Vec<f64>>,
+        targets: &[Vec<&str>],
+    ) -> Result<Self, DataError> {
+        let names: Names = names.iter().map(|name| name.as_ref().to_string()).collect();
+        let rows = columns.first().map_or(0, Vec::len);
+        if targets.is_empty() {
+            return Self::with_regime(names.clone(), columns, NodeSet::empty(names.len()));
+        }
+        if targets.len() != rows {
+            let got = targets.len();
+            return Err(DataError::Shape { each: "list of targets per row", expected: rows, got });
+        }
+        let mut sets = Vec::with_capacity(rows);
+        for (row, list) in targets.iter().enumerate() {
+            let mut set = NodeSet::empty(names.len());
+            for target in list {
+                let node = position(&names, target).ok_or_else(|| DataError::UnknownTarget {
+                    at: Box::new(Place::default().row(row + 1)),
+                    target: Excerpt::new(target),
+                    known: names.to_vec(),
+                    suggestion: closest(target, &names).map(String::from),
+                })?;
+                set.insert(node);
+            }
+            sets.push(set);
+        }
+        Self::new(names, columns, sets)
     }
 
     /// The data set in which every row has the same targets; `columns` is `[variables][rows]`.

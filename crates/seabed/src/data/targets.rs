@@ -47,6 +47,7 @@ impl<'a> TargetColumn<'a> {
     }
 
     /// Number of rows so far.
+    #[cfg(feature = "parquet")]
     pub(super) fn rows(&self) -> usize {
         self.set_of_row.len()
     }

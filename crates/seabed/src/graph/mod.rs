@@ -22,6 +22,7 @@ mod sid_bounds;
 #[cfg(test)]
 mod tests;
 
+pub use class_size::ClassSize;
 pub use dag::{CycleError, Dag};
 pub use essential::EssentialGraph;
 pub use essential_check::EssentialGraphError;

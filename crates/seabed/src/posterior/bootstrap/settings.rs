@@ -23,13 +23,16 @@ impl Default for Bootstrap {
     }
 }
 
+/// A larger price buys no edge at all.
+const MOST_PENALTY: f64 = 1e6;
+
 impl Bootstrap {
     /// Are all numbers within their ranges?
     pub fn check(&self) -> Result<(), SettingsError> {
         check_count("draws", self.draws, 1..=1_000_000)?;
         match self.penalty {
-            Some(got) if !(0.0..=f64::MAX).contains(&got) => {
-                Err(SettingsError::OutOfRange { key: "penalty", got, least: 0.0, most: f64::MAX })
+            Some(got) if !(0.0..=MOST_PENALTY).contains(&got) => {
+                Err(SettingsError::OutOfRange { key: "penalty", got, least: 0.0, most: MOST_PENALTY })
             }
             _ => Ok(()),
         }
