@@ -192,6 +192,8 @@ impl Options {
                 };
                 self.of_chains().or(self.of_dibs()).or(self.of_both())
             }
+            // One without options of its own.
+            _ => self.of_chains().or(self.of_dibs()).or(self.of_bootstrap()).or(self.of_both()),
         };
         if let Some(option) = misplaced {
             return Err(Failure::Input(anyhow::anyhow!(

@@ -16,6 +16,7 @@ use crate::settings::SettingsError;
 /// A posterior with its settings.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Posterior {
     /// The DAG bootstrap.
     Bootstrap(Bootstrap),
@@ -53,6 +54,7 @@ impl Start {
 /// Where a fit stands, to be saved and taken up again; or where it ended, for the next one.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum State {
     /// Resamples that are done.
     Bootstrap(bootstrap::State),
@@ -162,6 +164,7 @@ impl Serialize for Fit {
 /// How a posterior was reached, for programs.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum Diagnostics {
     /// Searches of resampled data.
     Bootstrap(bootstrap::Diagnostics),
