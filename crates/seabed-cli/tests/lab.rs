@@ -7,8 +7,8 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use seabed_lab::{Lab, State};
 use seabed::num::random::{Draws, Purpose, Seed};
+use seabed_lab::{Lab, State};
 use tempfile::TempDir;
 
 fn seabed(folder: &Path, arguments: &[&str]) -> Command {

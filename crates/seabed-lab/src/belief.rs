@@ -6,10 +6,10 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use seabed::campaign::CampaignError;
 use seabed::data::Dataset;
-use seabed::num::random::{Purpose, Seed};
 use seabed::observer::{Observer, Progress};
-use seabed::posterior::{self, Fit, FitError, PosteriorSettings, Start};
+use seabed::posterior::{self, Fit, FitError, PosteriorSettings};
 use seabed::scm::Ensemble;
 use serde::{Deserialize, Serialize};
 
@@ -105,34 +105,19 @@ impl Lab {
         key: &str,
         observer: &dyn Observer,
     ) -> Result<Fit, LabError> {
-        let knowledge = state.variables.knowledge();
-        let posterior = settings.check(None)?;
         // What another version left behind, or somebody edited, is of no use: the fit starts anew.
-        let saved = |lab: &Self, key: &str| -> Result<Option<Box<posterior::State>>, LabError> {
-            let text = lab.unfinished(key)?;
-            Ok(text.and_then(|text| posterior::State::from_json(&text).ok()).map(Box::new))
+        let saved = |key: &str| -> Result<Option<posterior::State>, LabError> {
+            Ok(self.unfinished(key)?.and_then(|text| posterior::State::from_json(&text).ok()))
         };
-        let fresh = |earlier| Start::Fresh { seed: seed(state), earlier };
-        let starts = [
-            saved(self, key)?.map(Start::Resumed),
-            saved(self, NEWEST)?.map(|earlier| fresh(Some(earlier))),
-            Some(fresh(None)),
-        ];
-        let mut ended = None;
-        for start in starts.into_iter().flatten() {
-            let checkpointer = Checkpointer::new(self, key, observer);
-            let fit = posterior.fit(data, knowledge, start, &checkpointer);
-            checkpointer.failed()?;
-            match fit {
-                Err(error @ FitError::State { .. }) => ended = Some(error),
-                Err(FitError::Stopped(reached)) => {
-                    self.keep_unfinished(key, &reached.to_json())?;
-                    return Err(LabError::Stopped);
-                }
-                fit => return Ok(fit?),
-            }
+        let states = (saved(key)?, saved(NEWEST)?);
+        let mut campaign = state.campaign(data, settings)?.with_states(states.0, states.1);
+        let checkpointer = Checkpointer::new(self, key, observer);
+        let fit = campaign.fit(&checkpointer);
+        checkpointer.failed()?;
+        if let Err(CampaignError::Fit(FitError::Stopped(reached))) = &fit {
+            self.keep_unfinished(key, &reached.to_json())?;
         }
-        Err(ended.expect("a fresh start is tried last").into())
+        Ok(fit?)
     }
 
     fn kept(&self, key: &str) -> Result<Option<Belief>, LabError> {
@@ -193,10 +178,6 @@ impl Observer for Checkpointer<'_> {
         }
         checkpoints.failed.is_none()
     }
-}
-
-fn seed(state: &State) -> Seed {
-    Seed::new(Seed::new(state.seed).stream(Purpose::Laboratory).named("fit").draws().bits())
 }
 
 /// All that a belief depends on, in one short text.

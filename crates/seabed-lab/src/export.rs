@@ -4,13 +4,13 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
+use seabed::data::{TARGETS_COLUMN, write_atomically};
 use serde_json::{Value, json};
 
 use super::form::experiment_name;
 use super::state::{Record, Row, State};
 use super::store::targets_text;
 use super::{Lab, LabError};
-use seabed::data::{TARGETS_COLUMN, write_atomically};
 
 impl Lab {
     /// Writes `data.csv` (every measurement in force), `experiments.csv` (every record, also replaced ones),

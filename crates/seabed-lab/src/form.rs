@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::state::{Experiment, State, Status};
 use seabed::data::{Names, TARGETS_COLUMN};
 use seabed::graph::Node;
+
+use super::state::{Experiment, State, Status};
 
 /// The name of an experiment in forms: `E007`. No spreadsheet takes it for a number or a date.
 pub fn experiment_name(id: i64) -> String {

@@ -6,16 +6,16 @@
 use std::fs;
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
-
-use super::state::{Row, Source, State};
-use super::variables::{RESERVED, Variables};
-use super::{Lab, LabError, time};
 use seabed::data::{
     Place, ReadOptions, Sheet, SheetRow, TARGET_SEPARATOR, TARGETS_COLUMN, cell_value, closest, did_you_mean,
     position, read_table,
 };
 use seabed::graph::Node;
+use sha2::{Digest, Sha256};
+
+use super::state::{Row, Source, State};
+use super::variables::{RESERVED, Variables};
+use super::{Lab, LabError, time};
 
 /// How a data file is added.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

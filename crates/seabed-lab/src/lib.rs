@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use seabed::ErrorKind;
+use seabed::campaign::CampaignError;
 use seabed::data::DataError;
 use seabed::design::DesignError;
 use seabed::posterior::FitError;
@@ -243,6 +244,19 @@ impl From<DesignError> for LabError {
         match error.kind() {
             ErrorKind::Stopped => Self::Stopped,
             _ => Self::Design(error),
+        }
+    }
+}
+
+impl From<CampaignError> for LabError {
+    fn from(error: CampaignError) -> Self {
+        match error {
+            CampaignError::Fit(error) => error.into(),
+            CampaignError::Design(error) => error.into(),
+            CampaignError::Settings(error) => error.into(),
+            CampaignError::Data(error) => error.into(),
+            CampaignError::EmptyBatch => Self::EmptyBatch,
+            error @ CampaignError::Saved { .. } => Self::refused("the campaign", error.to_string()),
         }
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, Row as SqlRow};
+use seabed::data::{TARGET_SEPARATOR, position};
+use seabed::graph::Node;
 use serde::de::DeserializeOwned;
 
 use super::LabError;
 use super::state::{Action, Experiment, Proposal, Record, Row, Source, State, Status};
 use super::variables::Variables;
-use seabed::data::{TARGET_SEPARATOR, position};
-use seabed::graph::Node;
 
 type Names<'a> = &'a [String];
 

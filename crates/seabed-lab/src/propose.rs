@@ -3,8 +3,7 @@
 use std::time::Instant;
 
 use seabed::design::{Batch, DesignRecord, DesignSettings, Designer, Goal};
-use seabed::num::random::{Purpose, Seed};
-use seabed::observer::{Observer, Stage};
+use seabed::observer::Observer;
 use seabed::posterior::{PosteriorKind, PosteriorSettings};
 use seabed::scm::Intervention;
 use serde::{Deserialize, Serialize};
@@ -86,8 +85,7 @@ impl Lab {
         request.check()?;
         for _ in 0..MOST_TRIES {
             let state = self.state()?;
-            let fit = Stage { observer, name: "fit".into() };
-            let belief = self.believe(&state, &request.posterior, &fit)?;
+            let belief = self.believe(&state, &request.posterior, observer)?;
             let (designed, settings) = designed(&state, &belief, request, observer)?;
             let kept = self.change(|change, now| {
                 // Others may have recorded or proposed meanwhile: then the batch is designed once more.
@@ -121,14 +119,16 @@ pub(crate) fn designed(
     observer: &dyn Observer,
 ) -> Result<(DesignRecord, Vec<Settings>), LabError> {
     let start = Instant::now();
+    let (Some(data), _) = state.data() else { return Err(LabError::NoData) };
     let constraints = state.variables.constraints(request.budget, request.max_repeats, request.max_targets);
     let designer = Designer { goal: request.goal, ..request.design.designer() };
-    let round = state.actions.len();
-    let seed = Seed::new(Seed::new(state.seed).stream(Purpose::Laboratory).at(round as u64).draws().bits());
-    let batch = designer.design_after(&belief.ensemble, &state.pending_designs(), &constraints, seed)?;
-    if batch.chosen.is_empty() {
-        return Err(LabError::EmptyBatch);
-    }
+    let mut campaign = state
+        .campaign(&data, &request.posterior)?
+        .with_belief(belief.ensemble.clone())
+        .with_constraints(constraints)
+        .with_designer(designer)
+        .with_pending(state.pending_designs());
+    let batch = campaign.ask(observer)?;
     let settings: Vec<Settings> =
         batch.chosen.iter().map(|chosen| state.variables.to_laboratory(&chosen.design)).collect();
     let designed = in_laboratory_units(&batch, state, start.elapsed().as_secs_f64());

@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 
+use seabed::data::{Place, Sheet, SheetRow, TARGETS_COLUMN, closest, did_you_mean, position};
+use seabed::graph::Node;
+
 use super::form::{experiment_name, experiment_number};
 use super::intake::{Columns, warnings};
 use super::state::{Experiment, Record, Row, State, Status};
 use super::{Lab, LabError, time};
-use seabed::data::{Place, Sheet, SheetRow, TARGETS_COLUMN, closest, did_you_mean, position};
-use seabed::graph::Node;
 
 /// What a form changed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

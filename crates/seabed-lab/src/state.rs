@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::propose::ProposalRequest;
-use super::variables::Variables;
+use seabed::campaign::Campaign;
 use seabed::data::Dataset;
 use seabed::design::DesignRecord;
 use seabed::graph::{Node, NodeSet};
+use seabed::posterior::PosteriorSettings;
 use seabed::scm::Intervention;
+use seabed::settings::SettingsError;
+
+use super::propose::ProposalRequest;
+use super::variables::Variables;
 
 /// What is set, to what, in the laboratory's units; ascending by node.
 pub type Settings = Vec<(Node, f64)>;
@@ -199,6 +203,18 @@ impl State {
     /// The outcomes that are still to come, as the fit sees them.
     pub fn pending_designs(&self) -> Vec<Intervention> {
         self.pending().filter_map(|(experiment, _)| self.variables.to_fit(&experiment.settings)).collect()
+    }
+
+    /// The loop that these data are a moment of: what is known, and randomness of its own for every moment.
+    pub(crate) fn campaign(
+        &self,
+        data: &Dataset,
+        settings: &PosteriorSettings,
+    ) -> Result<Campaign, SettingsError> {
+        Ok(Campaign::new(data.clone())
+            .with_knowledge(self.variables.knowledge().clone())
+            .with_posterior(settings.check(None)?)
+            .with_seed(self.seed, self.actions.len() as u64))
     }
 
     /// The complete rows, transformed, and the number of rows that are set aside because a value is missing.

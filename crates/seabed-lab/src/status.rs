@@ -1,7 +1,7 @@
 //! Where a campaign stands: what is pending, what has been learned round by round, and whether more is worth it.
 
 use seabed::design::DesignRecord;
-use seabed::observer::{Observer, Stage};
+use seabed::observer::Observer;
 use serde::Serialize;
 
 use super::belief::{Belief, BeliefSummary};
@@ -114,7 +114,7 @@ impl Lab {
     pub fn learned_summary(&mut self, observer: &dyn Observer) -> Result<Summary, LabError> {
         let state = self.state()?;
         let request = last_request(&state);
-        let belief = self.believe(&state, &request.posterior, &Stage { observer, name: "fit".into() })?;
+        let belief = self.believe(&state, &request.posterior, observer)?;
         let mut summary = self.of(&state, Some(&belief))?;
         if state.variables.constraints(None, None, 1).targets().next().is_some() {
             let (next, _) = designed(&state, &belief, &request, observer)?;

@@ -1,14 +1,14 @@
 //! The campaign into its file: every change, the beliefs, and the check of all of it. Reading is in `load`.
 
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
+use seabed::data::TARGET_SEPARATOR;
+use seabed::design::DesignRecord;
+use seabed::graph::Node;
 
 use super::load::{list, load, unreadable};
 use super::propose::ProposalRequest;
 use super::state::{Record, Source, State};
 use super::{Lab, LabError, digest};
-use seabed::data::TARGET_SEPARATOR;
-use seabed::design::DesignRecord;
-use seabed::graph::Node;
 
 /// A transaction of one action.
 pub(super) struct Change<'c> {

@@ -1,18 +1,22 @@
 //! Which experiment to run next to find out what causes what.
 //!
+//! From a table to a batch: [`Dataset`] -> [`fit`] -> [`design`] -> [`Batch`]; or as a loop that is asked and told,
+//! [`Campaign`].
+//!
 //! The modules follow the flow of the method, and each one uses only those before it:
 //!
-//! - [`num`]: kernels, addressed randomness, ordered parallelism;
+//! - [`num`]: kernels, addressed randomness, ordered parallelism; [`observer`]: how long work is watched and stopped;
 //! - [`graph`]: directed acyclic graphs, equivalence classes, distances;
-//! - [`data`]: measurements and who was intervened on, files in and out;
+//! - [`data`]: measurements and who was intervened on, files in and out; [`settings`]: what people write;
 //! - [`scm`]: structural causal models, and ensembles of them;
 //! - [`posterior`]: from data to an ensemble;
-//! - [`design`]: from an ensemble to the next batch of interventions;
+//! - [`mod@design`]: from an ensemble to the next batch of interventions;
 //! - [`world`]: what answers an intervention;
 //! - [`evaluate`]: how close a belief is to the truth;
-//! - [`campaign`]: the closed loop, studies of many, and the campaigns of laboratories.
+//! - [`campaign`]: the loop in memory.
 #![warn(missing_docs)]
 
+pub mod campaign;
 pub mod data;
 pub mod design;
 pub mod evaluate;
@@ -26,7 +30,37 @@ pub mod world;
 
 mod error;
 
+pub use campaign::{Campaign, CampaignError};
+pub use data::Dataset;
+pub use design::{Batch, Constraints, DesignError, Designer};
 pub use error::ErrorKind;
+pub use graph::Dag;
+pub use num::random::Seed;
+pub use observer::Observer;
+pub use posterior::{Fit, FitError, Knowledge, Posterior, PosteriorKind, PosteriorSettings, Start};
+pub use scm::{Ensemble, Intervention};
+
+/// What is believed after the data: [`Posterior::fit`] from nothing.
+pub fn fit(
+    posterior: &Posterior,
+    data: &Dataset,
+    knowledge: &Knowledge,
+    seed: Seed,
+    observer: &dyn Observer,
+) -> Result<Fit, FitError> {
+    posterior.fit(data, knowledge, Start::fresh(seed), observer)
+}
+
+/// The next batch under a belief: [`Designer::design`].
+pub fn design(
+    designer: &Designer,
+    belief: &Ensemble,
+    constraints: &Constraints,
+    seed: Seed,
+    observer: &dyn Observer,
+) -> Result<Batch, DesignError> {
+    designer.design(belief, constraints, seed, observer)
+}
 
 /// Of the JSON that results serialise to and the command prints: fields are added freely; a field that changes its name
 /// or its meaning counts this up.

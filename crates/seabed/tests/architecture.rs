@@ -58,7 +58,9 @@ fn real_edges(modules: &BTreeSet<String>) -> Edges {
         for file in files.iter().filter(|file| !file.components().any(|part| part.as_os_str() == "tests")) {
             let text = fs::read_to_string(file).unwrap();
             let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-            used.extend(used_modules(code).into_iter().filter(|used| modules.contains(used) && *used != module));
+            used.extend(
+                used_modules(code).into_iter().filter(|used| modules.contains(used) && *used != module),
+            );
         }
     }
     edges
@@ -96,7 +98,8 @@ fn crates_use_what_the_table_says() {
             assert_eq!(ours, uses, "{name}");
         }
         let heavy = ["rusqlite", "parquet", "roxmltree", "clap"];
-        let pulled = |line: &&str| heavy.iter().any(|name| line.starts_with(name)) && !line.contains("optional");
+        let pulled =
+            |line: &&str| heavy.iter().any(|name| line.starts_with(name)) && !line.contains("optional");
         let pulled: Vec<&str> = normal.lines().filter(pulled).collect();
         assert!(name != "seabed" || pulled.is_empty(), "the method pulls {pulled:?}");
     }

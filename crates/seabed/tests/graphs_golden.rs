@@ -5,7 +5,9 @@
 
 use std::path::Path;
 
-use seabed::graph::{ClassSize, Dag, EssentialGraph, Node, NodeSet, shd, shd_double, sid, sid_bounds, wrong_effects};
+use seabed::graph::{
+    ClassSize, Dag, EssentialGraph, Node, NodeSet, shd, shd_double, sid, sid_bounds, wrong_effects,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
