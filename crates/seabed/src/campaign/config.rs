@@ -10,7 +10,7 @@ use toml::{Table, Value};
 use super::CampaignError;
 use super::belief::PosteriorSettings;
 use super::scene::WorldSettings;
-use crate::design::{Constraints, Designer, Estimator, Goal, Strategy, Values};
+pub use crate::design::{DesignSettings, ValuesName};
 
 /// The defaults, with what each key means.
 pub const DEFAULT: &str = include_str!("default.toml");
@@ -33,48 +33,6 @@ pub struct Config {
     pub design: DesignSettings,
 }
 
-/// How experiments are chosen; see [`Designer`].
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub struct DesignSettings {
-    /// How the batch is put together.
-    pub strategy: Strategy,
-    /// How values are chosen.
-    pub values: ValuesName,
-    /// The value of `fixed`.
-    pub fixed_value: f64,
-    /// The values of `grid`.
-    pub grid: Vec<f64>,
-    /// Experiments a round.
-    pub batch: usize,
-    /// Samples of each experiment.
-    pub replicates: usize,
-    /// Outcomes simulated of each draw.
-    pub samples: usize,
-    /// Values tried for each target.
-    pub evaluations: usize,
-    /// Of the soft strategies, in nats.
-    pub temperature: f64,
-    /// How information is estimated.
-    pub estimator: Estimator,
-    /// Lowest and highest value that a variable can be set to.
-    pub range: (f64, f64),
-}
-
-/// Ways to choose values, by name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ValuesName {
-    /// One value for all.
-    Fixed,
-    /// Draws around what is observed.
-    Sample,
-    /// A list of values.
-    Grid,
-    /// Bayesian optimisation of the information.
-    GpUcb,
-}
-
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -88,61 +46,17 @@ impl Default for Config {
     }
 }
 
-impl Default for DesignSettings {
-    fn default() -> Self {
-        let designer = Designer::default();
-        Self {
-            strategy: designer.strategy,
-            values: ValuesName::GpUcb,
-            fixed_value: 0.0,
-            grid: Vec::new(),
-            batch: designer.batch,
-            replicates: designer.replicates,
-            samples: designer.samples,
-            evaluations: designer.evaluations,
-            temperature: designer.temperature,
-            estimator: designer.estimator,
-            range: (-10.0, 10.0),
-        }
-    }
-}
-
-impl DesignSettings {
-    /// The designer that does so.
-    pub fn designer(&self) -> Designer {
-        Designer {
-            strategy: self.strategy,
-            values: match self.values {
-                ValuesName::Fixed => Values::Fixed(self.fixed_value),
-                ValuesName::Sample => Values::Sample,
-                ValuesName::Grid => Values::Grid(self.grid.clone()),
-                ValuesName::GpUcb => Values::gp_ucb(),
-            },
-            batch: self.batch,
-            replicates: self.replicates,
-            samples: self.samples,
-            evaluations: self.evaluations,
-            temperature: self.temperature,
-            estimator: self.estimator,
-            goal: Goal::Everything,
-        }
-    }
-
-    /// What can be set in a world of so many variables.
-    pub fn constraints(&self, variables: usize) -> Constraints {
-        Constraints::range(variables, self.range.0, self.range.1)
-    }
-}
-
 impl Config {
     /// The configuration of a table of keys; `source` names it in errors.
     pub fn from_table(table: Table, source: &str) -> Result<Self, CampaignError> {
-        serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
+        let config: Self = serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
             let key = error.path().to_string();
             // An unknown key is named by the message itself, after the group that it stands in.
             let key = if key == "." { String::new() } else { format!("{key}: ") };
             wrong(source, &format!("{key}{}", error.inner().message()))
-        })
+        })?;
+        config.design.check().map_err(|error| wrong(source, &format!("design: {error}")))?;
+        Ok(config)
     }
 
     /// All keys with their values, as TOML.

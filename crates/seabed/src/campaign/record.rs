@@ -4,9 +4,10 @@ use std::io::Write;
 
 use serde::{Deserialize, Serialize};
 
-use crate::design::{Batch, Evaluated};
+pub use crate::design::{
+    DesignRecord as Designed, EvaluationRecord as Evaluation, ExperimentRecord as Experiment,
+};
 use crate::evaluate::{Metric, Scores};
-use crate::scm::Intervention;
 
 /// What is kept of a fit, beside the ensemble.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -25,80 +26,6 @@ pub struct Fitted {
     pub warning: Option<String>,
     /// Wall time, in seconds.
     pub seconds: f64,
-}
-
-/// What is kept of a design.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Designed {
-    /// The batch, in the order of the choice.
-    pub batch: Vec<Experiment>,
-    /// What the batch is expected to teach, in nats.
-    pub information: f64,
-    /// Its standard error.
-    pub standard_error: f64,
-    /// What there is to learn, in nats.
-    pub entropy: f64,
-    /// Every design that was looked at.
-    pub evaluated: Vec<Evaluation>,
-    /// Wall time, in seconds.
-    pub seconds: f64,
-}
-
-/// An experiment of a batch.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Experiment {
-    /// Names and values of what is set.
-    pub targets: Vec<(String, f64)>,
-    /// What it teaches on its own, in nats.
-    pub information: f64,
-    /// Its standard error.
-    pub standard_error: f64,
-    /// What it adds to those before it, in nats.
-    pub gain: f64,
-    /// What it costs.
-    pub cost: f64,
-}
-
-/// A design that was looked at.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Evaluation {
-    /// Names and values of what is set.
-    pub targets: Vec<(String, f64)>,
-    /// What it teaches on its own, in nats.
-    pub information: f64,
-    /// Its standard error.
-    pub standard_error: f64,
-}
-
-impl Designed {
-    pub(in crate::campaign) fn new(batch: &Batch, names: &[String], seconds: f64) -> Self {
-        let targets = |design: &Intervention| -> Vec<(String, f64)> {
-            design.settings().iter().map(|&(node, value)| (names[node].clone(), value)).collect()
-        };
-        let evaluated = |evaluated: &Evaluated| Evaluation {
-            targets: targets(&evaluated.design),
-            information: evaluated.information.nats,
-            standard_error: evaluated.information.standard_error,
-        };
-        Self {
-            batch: batch
-                .chosen
-                .iter()
-                .map(|chosen| Experiment {
-                    targets: targets(&chosen.design),
-                    information: chosen.information.nats,
-                    standard_error: chosen.information.standard_error,
-                    gain: chosen.gain,
-                    cost: chosen.cost,
-                })
-                .collect(),
-            information: batch.information.nats,
-            standard_error: batch.information.standard_error,
-            entropy: batch.entropy,
-            evaluated: batch.evaluated.iter().map(evaluated).collect(),
-            seconds,
-        }
-    }
 }
 
 /// A row of `metrics.csv`: the belief of a round, and the batch that was chosen from it.

@@ -164,8 +164,8 @@ fn choose(
     }
     let start = Instant::now();
     let constraints = config.design.constraints(ensemble.names().len());
-    let batch = config.design.designer().design(ensemble, &constraints, seed_of(config, round))?;
-    let designed = Designed::new(&batch, ensemble.names(), seconds(config, start));
+    let batch = config.design.designer().design(ensemble, &constraints, seed_of(config, round), &())?;
+    let designed = Designed::new(&batch, seconds(config, start));
     folder.write_design(round, &designed)?;
     Ok(designed)
 }

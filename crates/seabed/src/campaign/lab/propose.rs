@@ -48,7 +48,7 @@ impl Wishes {
     fn check(&self) -> Result<(), LabError> {
         let text = serde_json::to_string(self).expect("numbers and texts");
         match serde_json::from_str::<Self>(&text) {
-            Ok(same) if same == *self => Ok(()),
+            Ok(same) if same == *self => Ok(self.design.check()?),
             _ => Err(LabError::refused("the settings", "every number must be finite")),
         }
     }
@@ -123,7 +123,7 @@ pub(super) fn designed(
     let designer = Designer { goal: wishes.goal, ..wishes.design.designer() };
     let round = state.actions.len();
     let seed = Seed::new(Seed::new(state.seed).stream(Purpose::Laboratory).at(round as u64).draws().bits());
-    let batch = designer.design_after(&belief.ensemble, &state.pending_designs(), &constraints, seed)?;
+    let batch = designer.design_after(&belief.ensemble, &state.pending_designs(), &constraints, seed, &())?;
     if batch.chosen.is_empty() {
         return Err(CampaignError::EmptyBatch { round: state.proposals.len() + 1 }.into());
     }
@@ -143,7 +143,7 @@ fn in_laboratory_units(batch: &Batch, state: &State, seconds: f64) -> Designed {
         let settings = state.variables.to_laboratory(design);
         settings.into_iter().map(|(node, value)| (names[node].clone(), value)).collect()
     };
-    let mut designed = Designed::new(batch, names, seconds);
+    let mut designed = Designed::new(batch, seconds);
     for (experiment, chosen) in designed.batch.iter_mut().zip(&batch.chosen) {
         experiment.targets = named(&chosen.design);
     }

@@ -1,0 +1,80 @@
+//! A batch as it is kept in files: in the folders of runs and in the campaigns of laboratories.
+//!
+//! These files outlive the program that wrote them: a field may be added with a default, none may change.
+
+use serde::{Deserialize, Serialize};
+
+use super::batch::{Batch, Chosen, Evaluated, named};
+use crate::scm::Intervention;
+
+/// What is kept of a design.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct DesignRecord {
+    /// The batch, in the order of the choice.
+    pub batch: Vec<ExperimentRecord>,
+    /// What the batch is expected to teach, in nats.
+    pub information: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+    /// What there is to learn, in nats.
+    pub entropy: f64,
+    /// Every design that was looked at.
+    pub evaluated: Vec<EvaluationRecord>,
+    /// Wall time, in seconds.
+    pub seconds: f64,
+}
+
+/// An experiment of a batch.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ExperimentRecord {
+    /// Names and values of what is set.
+    pub targets: Vec<(String, f64)>,
+    /// What it teaches on its own, in nats.
+    pub information: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+    /// What it adds to those before it, in nats.
+    pub gain: f64,
+    /// What it costs.
+    pub cost: f64,
+}
+
+/// A design that was looked at.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct EvaluationRecord {
+    /// Names and values of what is set.
+    pub targets: Vec<(String, f64)>,
+    /// What it teaches on its own, in nats.
+    pub information: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+}
+
+impl DesignRecord {
+    /// The record of a batch that took so many seconds.
+    pub fn new(batch: &Batch, seconds: f64) -> Self {
+        let targets = |design: &Intervention| -> Vec<(String, f64)> {
+            named(design, &batch.names).map(|(name, value)| (name.to_string(), value)).collect()
+        };
+        let experiment = |chosen: &Chosen| ExperimentRecord {
+            targets: targets(&chosen.design),
+            information: chosen.information.nats,
+            standard_error: chosen.information.standard_error,
+            gain: chosen.gain,
+            cost: chosen.cost,
+        };
+        let evaluation = |evaluated: &Evaluated| EvaluationRecord {
+            targets: targets(&evaluated.design),
+            information: evaluated.information.nats,
+            standard_error: evaluated.information.standard_error,
+        };
+        Self {
+            batch: batch.chosen.iter().map(experiment).collect(),
+            information: batch.information.nats,
+            standard_error: batch.information.standard_error,
+            entropy: batch.entropy,
+            evaluated: batch.evaluated.iter().map(evaluation).collect(),
+            seconds,
+        }
+    }
+}

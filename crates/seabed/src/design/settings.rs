@@ -1,0 +1,106 @@
+//! How experiments are chosen, as people write it: the flat table `[design]` of a configuration.
+
+use serde::{Deserialize, Serialize};
+
+use super::constraints::{Constraints, MOST_VALUE};
+use super::designer::{DesignError, Designer, within};
+use super::goal::Goal;
+use super::information::Estimator;
+use super::strategy::Strategy;
+use super::value::Values;
+
+/// How experiments are chosen; see [`Designer`].
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct DesignSettings {
+    /// How the batch is put together.
+    pub strategy: Strategy,
+    /// How values are chosen.
+    pub values: ValuesName,
+    /// The value of `fixed`.
+    pub fixed_value: f64,
+    /// The values of `grid`.
+    pub grid: Vec<f64>,
+    /// Experiments a round.
+    pub batch: usize,
+    /// Samples of each experiment.
+    pub replicates: usize,
+    /// Outcomes simulated of each draw.
+    pub samples: usize,
+    /// Values tried for each target.
+    pub evaluations: usize,
+    /// Of the soft strategies, in nats.
+    pub temperature: f64,
+    /// How information is estimated.
+    pub estimator: Estimator,
+    /// Lowest and highest value that a variable can be set to.
+    pub range: (f64, f64),
+}
+
+/// Ways to choose values, by name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ValuesName {
+    /// One value for all.
+    Fixed,
+    /// Draws around what is observed.
+    Sample,
+    /// A list of values.
+    Grid,
+    /// Bayesian optimisation of the information.
+    GpUcb,
+}
+
+impl Default for DesignSettings {
+    fn default() -> Self {
+        let designer = Designer::default();
+        Self {
+            strategy: designer.strategy,
+            values: ValuesName::GpUcb,
+            fixed_value: 0.0,
+            grid: Vec::new(),
+            batch: designer.batch,
+            replicates: designer.replicates,
+            samples: designer.samples,
+            evaluations: designer.evaluations,
+            temperature: designer.temperature,
+            estimator: designer.estimator,
+            range: (-10.0, 10.0),
+        }
+    }
+}
+
+impl DesignSettings {
+    /// The designer that does so.
+    pub fn designer(&self) -> Designer {
+        Designer {
+            strategy: self.strategy,
+            values: match self.values {
+                ValuesName::Fixed => Values::Fixed(self.fixed_value),
+                ValuesName::Sample => Values::Sample,
+                ValuesName::Grid => Values::Grid(self.grid.clone()),
+                ValuesName::GpUcb => Values::gp_ucb(),
+            },
+            batch: self.batch,
+            replicates: self.replicates,
+            samples: self.samples,
+            evaluations: self.evaluations,
+            temperature: self.temperature,
+            estimator: self.estimator,
+            goal: Goal::Everything,
+        }
+    }
+
+    /// Are these settings that a batch can be designed by? Found before any work.
+    pub fn check(&self) -> Result<(), DesignError> {
+        let (low, high) = self.range;
+        within("the lower end of range", low, -MOST_VALUE..=MOST_VALUE)?;
+        within("the upper end of range", high, low..=MOST_VALUE)?;
+        self.designer().check()
+    }
+
+    /// What can be set in a world of so many variables.
+    pub fn constraints(&self, variables: usize) -> Constraints {
+        Constraints::range(variables, self.range.0, self.range.1)
+    }
+}
