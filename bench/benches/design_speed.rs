@@ -55,7 +55,8 @@ fn time(belief: &Ensemble, values: &Values, strategy: Strategy) -> (f64, f64) {
     let constraints = Constraints::range(belief.names().len(), -10.0, 10.0);
     let once = || {
         let start = Instant::now();
-        let (cpu, _) = cpu_time_of(|| designer.design(belief, &constraints, Seed::new(1)).expect("a batch"));
+        let (cpu, _) =
+            cpu_time_of(|| designer.design(belief, &constraints, Seed::new(1), &()).expect("a batch"));
         (start.elapsed().as_secs_f64(), cpu.as_secs_f64())
     };
     let mut times = vec![once()];

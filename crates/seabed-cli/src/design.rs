@@ -159,6 +159,7 @@ fn strategy(name: &str) -> Result<Strategy, String> {
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (clock, cpu) = (Instant::now(), cpu_time());
+    stop_on_interrupt();
     let (ensemble, data) = belief(arguments)?;
     let names = ensemble.names();
     let designer = designer(arguments, names)?;
@@ -167,7 +168,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if !arguments.scored.is_empty() {
         let designs =
             arguments.scored.iter().map(|text| parse_design(text, names)).collect::<Result<Vec<_>, _>>()?;
-        let scores = designer.score(&ensemble, &designs, seed)?;
+        let scores = designer.score(&ensemble, &designs, seed, &Bar::new())?;
         let written = print_scores(arguments.json, &designs, &scores, names, used().1);
         return written.map_err(|error| Failure::writing(None, error));
     }
@@ -177,7 +178,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         )));
     }
     let constraints = constraints(arguments, names, data.as_ref())?;
-    let batch = designer.design(&ensemble, &constraints, seed)?;
+    let batch = designer.design(&ensemble, &constraints, seed, &Bar::new())?;
     if let Some(path) = &arguments.curves {
         save(path, |out| write_curves(out, &batch.evaluated, names))?;
     }
@@ -278,10 +279,10 @@ fn constraints(arguments: &Arguments, names: &Names, data: Option<&Dataset>) -> 
         list.iter().map(|name| node_named(name, names, option)).collect()
     };
     let everywhere = arguments.range.as_deref().map(|text| parse_range("--range", text)).transpose()?;
-    let default = |node: Node| match (everywhere, data) {
-        (Some((low, high)), _) => (low, high),
-        (None, Some(data)) => observed_range(data, node),
-        (None, None) => (-10.0, 10.0),
+    let usual = match (everywhere, data) {
+        (Some((low, high)), _) => Constraints::range(names.len(), low, high),
+        (None, Some(data)) => Constraints::observed(data),
+        (None, None) => Constraints::range(names.len(), -10.0, 10.0),
     };
     let (targets, forbidden) =
         (nodes(&arguments.targets, "--target")?, nodes(&arguments.forbidden, "--forbid")?);
@@ -297,12 +298,13 @@ fn constraints(arguments: &Arguments, names: &Names, data: Option<&Dataset>) -> 
     }
     let mut variables: Vec<Option<Allowed>> = (0..names.len())
         .map(|node| {
-            let (low, high) = default(node);
-            if low == high && allowed(node) && everywhere.is_none() {
+            let of_node = usual.variables[node].clone();
+            if of_node.is_none() && allowed(node) {
                 eprintln!("note: {:?} never varied: without --bounds or --levels it is not set", names[node]);
             }
-            let possible = allowed(node) && (low < high || everywhere.is_some() || bounded(&names[node]));
-            possible.then_some(Allowed { levels: Levels::Range(low, high), cost: 1.0 })
+            let to_be_said = || Allowed { levels: Levels::Range(0.0, 0.0), cost: 1.0 };
+            let possible = of_node.or_else(|| bounded(&names[node]).then(to_be_said));
+            possible.filter(|_| allowed(node))
         })
         .collect();
     let mut change = |option: &str, text: &str, apply: &dyn Fn(&mut Allowed, &str) -> Result<(), Failure>| {
@@ -345,17 +347,6 @@ fn constraints(arguments: &Arguments, names: &Names, data: Option<&Dataset>) -> 
     })
 }
 
-/// Mean ± 3 standard deviations over the rows in which the variable was not a target, and all that was measured or set.
-fn observed_range(data: &Dataset, node: Node) -> (f64, f64) {
-    let rows = || (0..data.rows()).filter(|&row| !data.targets(row).contains(node));
-    let n = rows().count().max(1) as f64;
-    let mean = rows().map(|row| data.column(node)[row]).sum::<f64>() / n;
-    let sd = (rows().map(|row| (data.column(node)[row] - mean).powi(2)).sum::<f64>() / n).sqrt();
-    // What was already set can be set again.
-    let column = data.column(node).iter();
-    column.fold((mean - 3.0 * sd, mean + 3.0 * sd), |(low, high), x| (low.min(*x), high.max(*x)))
-}
-
 fn parse_range(option: &str, text: &str) -> Result<(f64, f64), Failure> {
     let (low, high) = text.split_once(':').ok_or_else(|| {
         Failure::Input(anyhow::anyhow!("{option} {text}: write LOW:HIGH, for example -2:2"))
@@ -375,28 +366,11 @@ fn targets_as_json(design: &Intervention, names: &Names) -> Value {
 }
 
 fn as_json(batch: &Batch, ensemble: &Ensemble, seconds: f64, cpu_seconds: f64) -> Value {
-    let experiments: Vec<Value> = batch
-        .chosen
-        .iter()
-        .map(|chosen| {
-            json!({
-                "targets": targets_as_json(&chosen.design, ensemble.names()),
-                "information": chosen.information.nats,
-                "standard_error": chosen.information.standard_error,
-                "gain": chosen.gain,
-                "cost": chosen.cost,
-            })
-        })
-        .collect();
-    json!({
-        "batch": experiments,
-        "batch_information": batch.information.nats,
-        "batch_standard_error": batch.information.standard_error,
-        "entropy": batch.entropy,
-        "edge_entropy": ensemble.edge_entropy(),
-        "seconds": seconds,
-        "cpu_seconds": cpu_seconds,
-    })
+    let mut form = json!(batch);
+    form["edge_entropy"] = json!(ensemble.edge_entropy());
+    form["seconds"] = json!(seconds);
+    form["cpu_seconds"] = json!(cpu_seconds);
+    form
 }
 
 fn print_for_people(batch: &Batch, ensemble: &Ensemble, wanted: usize, seconds: f64) -> io::Result<()> {

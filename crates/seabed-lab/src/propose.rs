@@ -47,10 +47,9 @@ impl ProposalRequest {
     /// Can it be done, as far as can be told beforehand? What cannot be written down cannot be asked for.
     fn check(&self) -> Result<(), LabError> {
         self.posterior.check(None)?;
-        self.design.designer().check()?;
         let text = serde_json::to_string(self).expect("numbers and texts");
         match serde_json::from_str::<Self>(&text) {
-            Ok(same) if same == *self => Ok(()),
+            Ok(same) if same == *self => Ok(self.design.check()?),
             _ => Err(LabError::refused("the settings", "every number must be finite")),
         }
     }
@@ -145,7 +144,7 @@ fn in_laboratory_units(batch: &Batch, state: &State, seconds: f64) -> DesignReco
         let settings = state.variables.to_laboratory(design);
         settings.into_iter().map(|(node, value)| (names[node].clone(), value)).collect()
     };
-    let mut designed = DesignRecord::new(batch, names, seconds);
+    let mut designed = DesignRecord::new(batch, seconds);
     for (experiment, chosen) in designed.batch.iter_mut().zip(&batch.chosen) {
         experiment.targets = named(&chosen.design);
     }

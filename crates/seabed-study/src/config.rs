@@ -62,7 +62,7 @@ impl Config {
         }
         self.world.check()?;
         self.posterior.check(None).map_err(in_group("posterior"))?;
-        Ok(self.design.designer().check()?)
+        Ok(self.design.check()?)
     }
 
     /// All keys with their values.

@@ -142,8 +142,9 @@ fn choose(
     }
     let start = Instant::now();
     let constraints = config.design.constraints(ensemble.names().len());
-    let batch = config.design.designer().design(ensemble, &constraints, seed_of(config, round))?;
-    let designed = DesignRecord::new(&batch, ensemble.names(), seconds(config, start));
+    let stage = Stage { observer, name: format!("design of round {round}") };
+    let batch = config.design.designer().design(ensemble, &constraints, seed_of(config, round), &stage)?;
+    let designed = DesignRecord::new(&batch, seconds(config, start));
     folder.write_design(round, &designed)?;
     Ok(designed)
 }

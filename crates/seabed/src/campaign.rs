@@ -16,8 +16,8 @@ use crate::design::{Batch, ConstraintError, Constraints, DesignError, Designer, 
 use crate::num::random::{Purpose, Seed, Stream};
 use crate::observer::{Observer, Stage};
 use crate::posterior::{
-    Fit, FitError, Knowledge, KnowledgeError, KnowledgeForm, Posterior, PosteriorKind, PosteriorSettings, Start,
-    State,
+    Fit, FitError, Knowledge, KnowledgeError, KnowledgeForm, Posterior, PosteriorKind, PosteriorSettings,
+    Start, State,
 };
 use crate::scm::{Ensemble, Intervention, InterventionError, ScmFileError};
 use crate::settings::SettingsError;
@@ -194,8 +194,8 @@ impl Campaign {
                 }
             }
         }
-        let ended = fit
-            .unwrap_or_else(|| self.posterior.fit(&self.data, &self.knowledge, fresh(None), observer));
+        let ended =
+            fit.unwrap_or_else(|| self.posterior.fit(&self.data, &self.knowledge, fresh(None), observer));
         match ended {
             Ok(fit) => {
                 self.unfinished = None;

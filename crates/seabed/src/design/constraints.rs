@@ -1,11 +1,17 @@
 //! What a laboratory can do: which variables it can set, to which values, at what cost, how often.
 
-use crate::data::Names;
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Dataset, Names};
 use crate::graph::Node;
 use crate::scm::Intervention;
 
+/// Larger values are mistyped rather than measured, and their squares soon are no numbers.
+pub(super) const MOST_VALUE: f64 = 1e100;
+
 /// Values that a variable can be set to.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Levels {
     /// Anything from the first to the second number.
     Range(f64, f64),
@@ -14,15 +20,21 @@ pub enum Levels {
 }
 
 /// A variable that can be set.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Allowed {
     /// To which values.
     pub levels: Levels,
     /// What an experiment on it costs, above 0.
+    #[serde(default = "one")]
     pub cost: f64,
 }
 
-/// All that limits a batch.
+fn one() -> f64 {
+    1.0
+}
+
+/// All that limits a batch; with the variables by name it is a [`NamedConstraints`](super::NamedConstraints).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Constraints {
     /// For every variable how it can be set, or none if it cannot.
@@ -59,8 +71,32 @@ pub enum ConstraintError {
         /// The levels.
         levels: Vec<f64>,
     },
+    /// A value beyond all measure.
+    #[error("{name:?} can be set to {value:e}: values lie between -1e100 and 1e100")]
+    Extreme {
+        /// The variable.
+        name: String,
+        /// The value.
+        value: f64,
+    },
+    /// Constraints of other variables than there are.
+    #[error("the constraints are those of {given} variables, but there are {variables}")]
+    Count {
+        /// Variables that the constraints are about.
+        given: usize,
+        /// Variables that there are.
+        variables: usize,
+    },
+    /// A name that no variable has.
+    #[error("{name:?} is no variable{}", near.as_ref().map_or(String::new(), |near| format!("; did you mean {near:?}?")))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// One that it may have been meant to be.
+        near: Option<String>,
+    },
     /// A cost that is none.
-    #[error("an experiment on {name:?} costs {cost}: costs are finite and above 0")]
+    #[error("an experiment on {name:?} costs {cost}: costs are finite and above 0, at most 1e100")]
     Cost {
         /// The variable.
         name: String,
@@ -118,6 +154,14 @@ impl Levels {
         }
     }
 
+    /// Every number that it is described by.
+    fn numbers(&self) -> Vec<f64> {
+        match self {
+            Self::Range(low, high) => vec![*low, *high],
+            Self::List(levels) => levels.clone(),
+        }
+    }
+
     /// `count` values spread over what is allowed; fewer if there are fewer levels.
     pub fn spread(&self, count: usize) -> Vec<f64> {
         match self {
@@ -148,6 +192,18 @@ impl Constraints {
         Self { variables: vec![Some(allowed); variables], budget: None, max_repeats: None, max_targets: 1 }
     }
 
+    /// What a table of data suggests: every variable can be set, at cost 1, to its mean ± 3 standard deviations over the
+    /// rows in which it was not a target, and to all between the least and the most that was measured or set. One that
+    /// never varied cannot be set.
+    pub fn observed(data: &Dataset) -> Self {
+        let allowed = |node: Node| {
+            let (low, high) = observed_range(data, node);
+            (low < high).then_some(Allowed { levels: Levels::Range(low, high), cost: 1.0 })
+        };
+        let variables = (0..data.variables()).map(allowed).collect();
+        Self { variables, budget: None, max_repeats: None, max_targets: 1 }
+    }
+
     /// The constraints over variables in another order: variable k of the result is the one that was `from[k]`.
     pub(super) fn reordered(&self, from: &[Node]) -> Self {
         Self { variables: from.iter().map(|&node| self.variables[node].clone()).collect(), ..self.clone() }
@@ -171,6 +227,9 @@ impl Constraints {
 
     /// Can a batch of this size meet the constraints at all?
     pub fn check(&self, names: &Names, batch: usize) -> Result<(), ConstraintError> {
+        if self.variables.len() != names.len() {
+            return Err(ConstraintError::Count { given: self.variables.len(), variables: names.len() });
+        }
         let mut cheapest = f64::INFINITY;
         for (name, allowed) in names.iter().zip(&self.variables) {
             let Some(allowed) = allowed else { continue };
@@ -186,7 +245,10 @@ impl Constraints {
                 }
                 _ => {}
             }
-            if !(allowed.cost > 0.0 && allowed.cost.is_finite()) {
+            if let Some(value) = allowed.levels.numbers().into_iter().find(|value| value.abs() > MOST_VALUE) {
+                return Err(ConstraintError::Extreme { name: name(), value });
+            }
+            if !(allowed.cost > 0.0 && allowed.cost <= MOST_VALUE) {
                 return Err(ConstraintError::Cost { name: name(), cost: allowed.cost });
             }
             cheapest = cheapest.min(allowed.cost);
@@ -234,4 +296,15 @@ impl Constraints {
             .is_none_or(|most| design.settings().iter().all(|&(node, _)| repeats(node) < most));
         possible && paid && fresh && design.settings().len() <= self.max_targets
     }
+}
+
+/// Mean ± 3 standard deviations over the rows in which the variable was not a target, and all that was measured or set.
+fn observed_range(data: &Dataset, node: Node) -> (f64, f64) {
+    let rows = || (0..data.rows()).filter(|&row| !data.targets(row).contains(node));
+    let n = rows().count().max(1) as f64;
+    let mean = rows().map(|row| data.column(node)[row]).sum::<f64>() / n;
+    let sd = (rows().map(|row| (data.column(node)[row] - mean).powi(2)).sum::<f64>() / n).sqrt();
+    // What was already set can be set again.
+    let column = data.column(node).iter();
+    column.fold((mean - 3.0 * sd, mean + 3.0 * sd), |(low, high), x| (low.min(*x), high.max(*x)))
 }

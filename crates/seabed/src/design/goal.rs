@@ -55,6 +55,16 @@ impl Goal {
         }
     }
 
+    /// The variables that the question is about.
+    pub(super) fn variables(&self) -> Vec<Node> {
+        match *self {
+            Self::Everything => vec![],
+            Self::Edge { from, to } => vec![from, to],
+            Self::Descendants { of } => vec![of],
+            Self::Effect { of, on } => vec![of, on],
+        }
+    }
+
     /// The answer of every draw, as a group number from 0 on.
     pub fn groups(&self, ensemble: &Ensemble, stream: crate::num::random::Stream) -> Vec<usize> {
         let draws = ensemble.draws();

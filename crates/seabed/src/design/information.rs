@@ -9,7 +9,7 @@ use crate::num::NEGLIGIBLE;
 use crate::num::elementwise::{exp_in_place, ln_in_place};
 
 /// Expected information of a design or a batch, in nats.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Information {
     /// The estimate.
     pub nats: f64,
@@ -182,20 +182,4 @@ pub fn information_of(densities: &[Vec<Vec<f64>>], weights: &[f64], estimator: E
         weighting.of_draw(i, &rows, outcomes, estimator)
     };
     weighting.total(&(0..weights.len()).map(of_draw).collect::<Vec<_>>(), outcomes)
-}
-
-/// The discrepancy score of AIT: variance of the draws' mean outcomes over the variance within draws, all variables
-/// together. `moments[i][n]` = mean and sum of squared deviations of variable n over the outcomes of draw i.
-pub fn discrepancy(moments: &[Vec<(f64, f64)>], weights: &[f64]) -> f64 {
-    let draws = weights.len() as f64;
-    let variables = moments[0].len();
-    let (mut between, mut within) = (0.0, 0.0);
-    for n in 0..variables {
-        let grand: f64 = moments.iter().zip(weights).map(|(m, w)| w * m[n].0).sum();
-        for (m, w) in moments.iter().zip(weights) {
-            between += draws * w * (m[n].0 - grand).powi(2);
-            within += draws * w * m[n].1;
-        }
-    }
-    if within > 0.0 { between / within } else { 0.0 }
 }

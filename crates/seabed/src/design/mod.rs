@@ -1,27 +1,43 @@
 //! From a belief to the next batch of interventions: which variables to set, to which values.
 //!
-//! Sees an [`Ensemble`](crate::scm::Ensemble) and nothing else of a posterior. The parts, in the order of the work:
-//! `outcomes` (what each draw expects of a design, and how well every draw explains it), `information` (how much a
-//! design would teach), `value` (where to set a target), `batch` (which designs together), `constraints` (what the
-//! laboratory can do), `goal` (what is to be learned).
+//! Sees an [`Ensemble`](crate::scm::Ensemble) and nothing else of a posterior. A strategy is a utility (what a design is
+//! worth), a rule (how a batch is picked) and values (where a target is set). The parts, in the order of the work:
+//!
+//! - what people choose: `constraints` and `named_constraints` (what the laboratory can do), `goal` (what is to be
+//!   learned), `value`, `strategy`, `designer` (all wishes, checked), `settings` (the same as people write it);
+//! - what a design is worth: `outcomes` (what each draw expects of it, and how well every draw explains that),
+//!   `information` (how much it would teach), `utility` (the seam to what follows);
+//! - which designs: `candidates` (what is looked at), `rule` (what is picked), `choice` (all of it together), with
+//!   `work` (how far it is);
+//! - what comes out: `batch`, and `record`, its form in files.
 
 mod batch;
+mod candidates;
+mod choice;
 mod constraints;
+mod designer;
 mod goal;
 mod gp;
 mod information;
+mod named_constraints;
 mod outcomes;
 mod record;
-mod search;
+mod rule;
 mod settings;
+mod strategy;
+mod utility;
 mod value;
+mod work;
 
-pub use batch::{Batch, Chosen, DesignError, Designer, Evaluated, Strategy};
+pub use batch::{Batch, Chosen, Evaluated};
 pub use constraints::{Allowed, ConstraintError, Constraints, Levels};
+pub use designer::{DesignError, Designer};
 pub use goal::Goal;
 pub use gp::GaussianProcess;
-pub use information::{Estimator, Information, discrepancy, information_of};
-pub use outcomes::Evaluator;
+pub use information::{Estimator, Information, information_of};
+pub use named_constraints::NamedConstraints;
 pub use record::{DesignRecord, EvaluationRecord, ExperimentRecord};
 pub use settings::{DesignSettings, ValuesName};
+pub use strategy::{Rule, Strategy, Utility};
+pub use utility::discrepancy;
 pub use value::Values;

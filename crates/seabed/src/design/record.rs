@@ -1,8 +1,10 @@
 //! A batch as it is kept in files: in the folders of runs and in the campaigns of laboratories.
+//!
+//! These files outlive the program that wrote them: a field may be added with a default, none may change.
 
 use serde::{Deserialize, Serialize};
 
-use super::batch::{Batch, Evaluated};
+use super::batch::{Batch, Chosen, Evaluated, named};
 use crate::scm::Intervention;
 
 /// What is kept of a design.
@@ -50,31 +52,28 @@ pub struct EvaluationRecord {
 
 impl DesignRecord {
     /// The record of a batch that took so many seconds.
-    pub fn new(batch: &Batch, names: &[String], seconds: f64) -> Self {
+    pub fn new(batch: &Batch, seconds: f64) -> Self {
         let targets = |design: &Intervention| -> Vec<(String, f64)> {
-            design.settings().iter().map(|&(node, value)| (names[node].clone(), value)).collect()
+            named(design, &batch.names).map(|(name, value)| (name.to_string(), value)).collect()
         };
-        let evaluated = |evaluated: &Evaluated| EvaluationRecord {
+        let experiment = |chosen: &Chosen| ExperimentRecord {
+            targets: targets(&chosen.design),
+            information: chosen.information.nats,
+            standard_error: chosen.information.standard_error,
+            gain: chosen.gain,
+            cost: chosen.cost,
+        };
+        let evaluation = |evaluated: &Evaluated| EvaluationRecord {
             targets: targets(&evaluated.design),
             information: evaluated.information.nats,
             standard_error: evaluated.information.standard_error,
         };
         Self {
-            batch: batch
-                .chosen
-                .iter()
-                .map(|chosen| ExperimentRecord {
-                    targets: targets(&chosen.design),
-                    information: chosen.information.nats,
-                    standard_error: chosen.information.standard_error,
-                    gain: chosen.gain,
-                    cost: chosen.cost,
-                })
-                .collect(),
+            batch: batch.chosen.iter().map(experiment).collect(),
             information: batch.information.nats,
             standard_error: batch.information.standard_error,
             entropy: batch.entropy,
-            evaluated: batch.evaluated.iter().map(evaluated).collect(),
+            evaluated: batch.evaluated.iter().map(evaluation).collect(),
             seconds,
         }
     }

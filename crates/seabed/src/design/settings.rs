@@ -1,8 +1,13 @@
-//! A design as people ask for it: one flat group of keys.
+//! How experiments are chosen, as people write it: the flat table `[design]` of a configuration.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Constraints, Designer, Estimator, Goal, Strategy, Values};
+use super::constraints::{Constraints, MOST_VALUE};
+use super::designer::{DesignError, Designer, within};
+use super::goal::Goal;
+use super::information::Estimator;
+use super::strategy::Strategy;
+use super::value::Values;
 
 /// How experiments are chosen; see [`Designer`].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -84,6 +89,14 @@ impl DesignSettings {
             estimator: self.estimator,
             goal: Goal::Everything,
         }
+    }
+
+    /// Are these settings that a batch can be designed by? Found before any work.
+    pub fn check(&self) -> Result<(), DesignError> {
+        let (low, high) = self.range;
+        within("the lower end of range", low, -MOST_VALUE..=MOST_VALUE)?;
+        within("the upper end of range", high, low..=MOST_VALUE)?;
+        self.designer().check()
     }
 
     /// What can be set in a world of so many variables.

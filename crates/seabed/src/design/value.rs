@@ -1,11 +1,14 @@
 //! Where to set a target: which values are tried, one target at a time.
 
+use serde::{Deserialize, Serialize};
+
 use super::constraints::Levels;
 use super::gp::GaussianProcess;
 use crate::num::random::Draws;
 
 /// How values are chosen.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Values {
     /// This value, or the nearest that is allowed.
     Fixed(f64),
@@ -30,6 +33,15 @@ impl Values {
     /// Bayesian optimisation with κ = 2.5.
     pub fn gp_ucb() -> Self {
         Self::GpUcb { kappa: 2.5 }
+    }
+
+    /// The most values that are tried for one target.
+    pub(super) fn most(&self, evaluations: usize) -> usize {
+        match self {
+            Self::Fixed(_) => 1,
+            Self::Grid(values) if !values.is_empty() => values.len(),
+            Self::Sample | Self::Grid(_) | Self::GpUcb { .. } => evaluations,
+        }
     }
 
     /// Values to try first, at most `evaluations`. `marginal` is mean and standard deviation when only observed.

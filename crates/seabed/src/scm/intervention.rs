@@ -1,9 +1,14 @@
 //! Interventions: do(X_j = v) on any set of targets.
 
+use serde::{Deserialize, Serialize};
+
 use crate::graph::{Node, NodeSet};
 
 /// The targets that are set, and the values that they are set to. No target: an observation.
-#[derive(Clone, PartialEq, Debug, Default)]
+///
+/// In files a list of pairs of node and value: `[[2, 1.5]]`.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(try_from = "Vec<(Node, f64)>", into = "Vec<(Node, f64)>")]
 pub struct Intervention {
     /// Ascending by node, each node once.
     settings: Vec<(Node, f64)>,
@@ -30,6 +35,20 @@ pub enum InterventionError {
         /// The value.
         value: f64,
     },
+}
+
+impl TryFrom<Vec<(Node, f64)>> for Intervention {
+    type Error = InterventionError;
+
+    fn try_from(settings: Vec<(Node, f64)>) -> Result<Self, InterventionError> {
+        Self::new(settings)
+    }
+}
+
+impl From<Intervention> for Vec<(Node, f64)> {
+    fn from(intervention: Intervention) -> Self {
+        intervention.settings
+    }
 }
 
 impl Intervention {

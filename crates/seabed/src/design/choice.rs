@@ -1,0 +1,173 @@
+//! From a belief to a batch: the wishes of a [`Designer`], carried out.
+//!
+//! Utility, values and rule are put together here, and the finished batch is judged.
+
+use super::batch::{Batch, Chosen, relabelled};
+use super::candidates::{Candidates, most_candidates};
+use super::constraints::Constraints;
+use super::designer::{DesignError, Designer};
+use super::information::Information;
+use super::rule::Picker;
+use super::utility::{Judged, evaluator};
+use super::value::Values;
+use super::work::Work;
+use crate::graph::Node;
+use crate::num::random::{Purpose, Seed};
+use crate::observer::Observer;
+use crate::scm::{ByName, Ensemble, Intervention};
+
+const NOTHING: Information = Information { nats: 0.0, standard_error: 0.0 };
+
+impl Designer {
+    /// The next batch under a belief.
+    pub fn design(
+        &self,
+        ensemble: &Ensemble,
+        constraints: &Constraints,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<Batch, DesignError> {
+        self.design_after(ensemble, &[], constraints, seed, observer)
+    }
+
+    /// The next batch under a belief, when the outcomes of other experiments are still to come.
+    ///
+    /// Each of `pending` is one outcome that will be known before anybody looks at those of the batch. Their outcomes
+    /// are simulated and marginalised: information is what a design adds to all of them. (AIT knows no information:
+    /// its choice is the same with and without.)
+    pub fn design_after(
+        &self,
+        ensemble: &Ensemble,
+        pending: &[Intervention],
+        constraints: &Constraints,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<Batch, DesignError> {
+        let names = ensemble.names();
+        self.check_for(ensemble, constraints.targets().count())?;
+        constraints.check(names, self.batch)?;
+        check_variables("a pending experiment", pending, names.len())?;
+        // Sums and ties in the order of the names: the order of the variables shows nowhere.
+        let by_name = ByName::new(names);
+        let ensemble = &by_name.sorted(ensemble);
+        let constraints = &constraints.reordered(&by_name.from).repeated(self.replicates);
+        let pending: Vec<Intervention> = pending.iter().map(|d| relabelled(d, &by_name.to)).collect();
+        let designer = Self { goal: self.goal.relabelled(&by_name.to), ..self.clone() };
+
+        let (utility, rule) = self.strategy.parts();
+        let values = self.strategy.values(&self.values);
+        let table = most_candidates(constraints, &values, self.evaluations);
+        let looked_at = rule.most_evaluations(table, self.batch);
+        let designs = looked_at.saturating_add(pending.len() + self.batch);
+        let work = Work::new(observer, designs, ensemble.draws().len())?;
+        let stream = seed.stream(Purpose::Design);
+        let mut evaluator = evaluator(utility, &designer, ensemble, &pending, stream, &work)?;
+        let picker = Picker {
+            candidates: Candidates {
+                constraints,
+                values: &values,
+                evaluations: self.evaluations,
+                marginals: match *values {
+                    Values::Sample => evaluator.marginals()?,
+                    _ => vec![(0.0, 1.0); names.len()],
+                },
+                names: ensemble.names(),
+                stream: stream.named("choice"),
+            },
+            batch: self.batch,
+            temperature: self.temperature,
+            work: &work,
+        };
+        let (designs, evaluated) = picker.pick(rule, evaluator.as_mut())?;
+        let judged = evaluator.judge(&designs)?;
+        work.finish()?;
+        let batch = Batch {
+            names: ensemble.names().clone(),
+            information: together(&judged),
+            entropy: evaluator.most() - evaluator.pending_worth(),
+            chosen: chosen(designs, judged, constraints),
+            evaluated,
+        };
+        Ok(batch.relabelled(names, &by_name.from))
+    }
+
+    /// Information of designs that the user brings, each on its own.
+    pub fn score(
+        &self,
+        ensemble: &Ensemble,
+        designs: &[Intervention],
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Information>, DesignError> {
+        self.check_for(ensemble, designs.len())?;
+        check_variables("a design", designs, ensemble.names().len())?;
+        let work = Work::new(observer, designs.len(), ensemble.draws().len())?;
+        let (utility, _) = self.strategy.parts();
+        let mut evaluator = evaluator(utility, self, ensemble, &[], seed.stream(Purpose::Design), &work)?;
+        evaluator.start_round(0)?;
+        let scores = evaluator.evaluate(designs)?;
+        work.finish()?;
+        Ok(scores)
+    }
+
+    /// Information of a batch that the user brings, all designs together; nothing is learned from no design.
+    pub fn score_batch(
+        &self,
+        ensemble: &Ensemble,
+        designs: &[Intervention],
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<Information, DesignError> {
+        self.check_for(ensemble, designs.len())?;
+        check_variables("a design", designs, ensemble.names().len())?;
+        let work = Work::new(observer, designs.len(), ensemble.draws().len())?;
+        let (utility, _) = self.strategy.parts();
+        let evaluator = evaluator(utility, self, ensemble, &[], seed.stream(Purpose::Design), &work)?;
+        let judged = evaluator.judge(designs)?;
+        work.finish()?;
+        Ok(together(&judged))
+    }
+
+    /// Can these choices be carried out under the belief, for so many targets?
+    fn check_for(&self, ensemble: &Ensemble, targets: usize) -> Result<(), DesignError> {
+        self.check()?;
+        let variables = ensemble.names().len();
+        known("the goal", self.goal.variables(), variables)?;
+        self.check_size(ensemble.draws().len(), variables, targets)
+    }
+}
+
+/// What the chosen designs are worth.
+fn chosen(designs: Vec<Intervention>, judged: Vec<Judged>, constraints: &Constraints) -> Vec<Chosen> {
+    let mut before = 0.0;
+    let chosen = |(design, judged): (Intervention, Judged)| {
+        let gain = judged.together.nats - before;
+        before = judged.together.nats;
+        Chosen { information: judged.alone, gain, cost: constraints.cost(&design), design }
+    };
+    designs.into_iter().zip(judged).map(chosen).collect()
+}
+
+fn together(judged: &[Judged]) -> Information {
+    judged.last().map_or(NOTHING, |last| last.together)
+}
+
+fn check_variables(
+    what: &'static str,
+    designs: &[Intervention],
+    variables: usize,
+) -> Result<(), DesignError> {
+    known(what, designs.iter().flat_map(|design| design.settings()).map(|setting| setting.0), variables)
+}
+
+/// Does the belief have these variables?
+fn known(
+    what: &'static str,
+    nodes: impl IntoIterator<Item = Node>,
+    variables: usize,
+) -> Result<(), DesignError> {
+    match nodes.into_iter().find(|&node| node >= variables) {
+        None => Ok(()),
+        Some(node) => Err(DesignError::UnknownVariable { what, node, variables }),
+    }
+}

@@ -1,0 +1,64 @@
+//! Constraints as they are written down: by the variables' names, whatever their order.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::constraints::{Allowed, ConstraintError, Constraints};
+use crate::data::{closest, position};
+
+/// The form of [`Constraints`] in files: `{"variables": {"X1": {"levels": {"range": [-2.0, 2.0]}, "cost": 1.0}, "X3":
+/// {"levels": {"list": [0.0, 1.0]}}}, "budget": 10.0, "max-repeats": 2, "max-targets": 1}`.
+///
+/// A variable that is not named cannot be set. Without a cost it is 1, without `max-targets` an experiment sets one
+/// variable, without the others nothing is limited.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct NamedConstraints {
+    /// How variables can be set.
+    pub variables: BTreeMap<String, Allowed>,
+    /// The most that a batch may cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<f64>,
+    /// The most experiments of a batch that set the same variable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_repeats: Option<usize>,
+    /// The most variables that one experiment sets.
+    #[serde(default = "one")]
+    pub max_targets: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+impl NamedConstraints {
+    /// The form of constraints on variables with these names.
+    pub fn new(constraints: &Constraints, names: &[String]) -> Self {
+        let allowed = names.iter().zip(&constraints.variables);
+        Self {
+            variables: allowed.filter_map(|(name, a)| Some((name.clone(), a.clone()?))).collect(),
+            budget: constraints.budget,
+            max_repeats: constraints.max_repeats,
+            max_targets: constraints.max_targets,
+        }
+    }
+
+    /// The constraints on variables with these names; every name that is written must be one of them.
+    pub fn constraints(&self, names: &[String]) -> Result<Constraints, ConstraintError> {
+        let mut variables = vec![None; names.len()];
+        for (name, allowed) in &self.variables {
+            let node = position(names, name).ok_or_else(|| ConstraintError::Unknown {
+                name: name.clone(),
+                near: closest(name, names).map(str::to_string),
+            })?;
+            variables[node] = Some(allowed.clone());
+        }
+        Ok(Constraints {
+            variables,
+            budget: self.budget,
+            max_repeats: self.max_repeats,
+            max_targets: self.max_targets,
+        })
+    }
+}

@@ -1,0 +1,199 @@
+//! What the draws of an ensemble expect of a design, and how well every draw explains what each of them expects.
+//!
+//! Outcomes are simulated from addressed noise. A design on noise of its own is evaluated here as it is; many designs
+//! on the same noise share what none of them changes, in `round`. Densities are those of `variants`.
+
+mod round;
+mod variants;
+
+pub(super) use round::Round;
+use variants::{Variants, add};
+
+use super::work::Work;
+use crate::graph::{Node, NodeSet};
+use crate::num::parallel::ordered_map_indices;
+use crate::num::random::Stream;
+use crate::observer::Stopped;
+use crate::scm::{Ensemble, Intervention};
+
+/// Simulates outcomes of the draws of an ensemble.
+pub(super) struct Outcomes<'a> {
+    ensemble: &'a Ensemble,
+    /// Outcomes of each generating draw.
+    samples: usize,
+    /// Independent outcomes of each design: how often an experiment is repeated.
+    replicates: usize,
+    stream: Stream,
+    work: &'a Work<'a>,
+    /// The distinct mechanisms of every node.
+    variants: Vec<Variants>,
+    /// `children[p]`: the variants (of which node, which number) that have p among their parents.
+    children: Vec<Vec<(Node, usize)>>,
+    /// `descendants[i][j]`: what a change of j changes in draw i.
+    descendants: Vec<Vec<NodeSet>>,
+    order: Vec<Vec<Node>>,
+}
+
+/// Log-densities of outcomes: `[i]` holds [evaluating draws][outcomes] for the outcomes of generating draw i.
+#[derive(Clone)]
+pub(super) struct LogDensities(pub(super) Vec<Vec<f64>>);
+
+impl LogDensities {
+    /// Those of the outcomes here and there together.
+    pub(super) fn with(mut self, other: Option<&Self>) -> Self {
+        for (mine, theirs) in self.0.iter_mut().zip(other.iter().flat_map(|other| &other.0)) {
+            add(mine, theirs);
+        }
+        self
+    }
+}
+
+impl<'a> Outcomes<'a> {
+    /// So many outcomes of each draw, of a design that is carried out so many times.
+    pub(super) fn new(
+        ensemble: &'a Ensemble,
+        samples: usize,
+        replicates: usize,
+        stream: Stream,
+        work: &'a Work<'a>,
+    ) -> Self {
+        let draws = ensemble.draws();
+        let variants: Vec<Variants> =
+            (0..ensemble.names().len()).map(|node| Variants::new(draws, node)).collect();
+        let mut children = vec![Vec::new(); variants.len()];
+        for (node, of_node) in variants.iter().enumerate() {
+            for (v, (_, parents)) in of_node.of.iter().enumerate() {
+                for parent in parents {
+                    children[parent].push((node, v));
+                }
+            }
+        }
+        Self {
+            samples,
+            replicates,
+            stream,
+            work,
+            variants,
+            children,
+            descendants: draws.iter().map(|draw| draw.dag().all_descendants()).collect(),
+            order: draws.iter().map(|draw| draw.dag().topological_order()).collect(),
+            ensemble,
+        }
+    }
+
+    pub(super) fn ensemble(&self) -> &'a Ensemble {
+        self.ensemble
+    }
+
+    pub(super) fn samples(&self) -> usize {
+        self.samples
+    }
+
+    pub(super) fn replicates(&self) -> usize {
+        self.replicates
+    }
+
+    /// `f` of every draw, in parallel and in order, unless the work is to stop.
+    pub(super) fn of_each_draw<R: Send>(
+        &self,
+        f: impl Fn(usize) -> Result<R, Stopped> + Sync + Send,
+    ) -> Result<Vec<R>, Stopped> {
+        let of_draw = |i| {
+            self.work.go_on()?;
+            f(i)
+        };
+        ordered_map_indices(self.ensemble.draws().len(), of_draw).into_iter().collect()
+    }
+
+    /// So many outcomes of one design on the noise of a round of which no other question will be asked: evaluated as they
+    /// are, because what designs could share costs more than one design.
+    pub(super) fn densities_of(
+        &self,
+        round: u64,
+        design: &Intervention,
+        replicates: usize,
+    ) -> Result<LogDensities, Stopped> {
+        let of_draw = |i: usize| {
+            let mut densities = vec![0.0; self.ensemble.draws().len() * self.samples];
+            for replicate in 0..replicates as u64 {
+                self.add_densities_of(round, replicate, i, design, &mut densities)?;
+            }
+            self.work.count().map(|()| densities)
+        };
+        self.of_each_draw(of_draw).map(LogDensities)
+    }
+
+    fn add_densities_of(
+        &self,
+        round: u64,
+        replicate: u64,
+        i: usize,
+        design: &Intervention,
+        sums: &mut [f64],
+    ) -> Result<(), Stopped> {
+        let columns = self.simulated(i, design, &self.noise(round, replicate, i));
+        let (mut mean, mut term) = (vec![0.0; self.samples], vec![0.0; self.samples]);
+        for (node, variants) in
+            self.variants.iter().enumerate().filter(|(node, _)| design.value(*node).is_none())
+        {
+            for (v, (draw, _)) in variants.of.iter().enumerate() {
+                self.ensemble.draws()[*draw].means(node, &columns, &mut mean);
+                variants.add_term(v, (&columns[node], &mean), &mut term, sums);
+            }
+            self.work.go_on()?;
+        }
+        Ok(())
+    }
+
+    /// Mean and standard deviation of every variable when it is only observed, under the belief.
+    pub(super) fn marginals(&self) -> Result<Vec<(f64, f64)>, Stopped> {
+        let of_draws = self.of_each_draw(|i| {
+            let columns = self.simulated(i, &Intervention::none(), &self.noise(0, 0, i));
+            Ok(columns.iter().map(|column| moments(column)).collect::<Vec<_>>())
+        })?;
+        let n = self.samples as f64;
+        let marginal = |node: Node| {
+            let weighted = || of_draws.iter().zip(self.ensemble.weights());
+            let mean: f64 = weighted().map(|(m, w)| w * m[node].0).sum();
+            let square: f64 = weighted().map(|(m, w)| w * (m[node].1 / n + (m[node].0 - mean).powi(2))).sum();
+            (mean, square.sqrt())
+        };
+        Ok((0..self.variants.len()).map(marginal).collect())
+    }
+
+    /// Noise times its standard deviation in draw `i`, [variables][outcomes].
+    fn noise(&self, round: u64, replicate: u64, i: usize) -> Vec<Vec<f64>> {
+        let scm = &self.ensemble.draws()[i];
+        let stream = self.stream.at(round).at(replicate).at(i as u64);
+        let of_node = |(name, sd): (&String, &f64)| {
+            let mut noise = vec![0.0; self.samples];
+            stream.named(name).fill_normal(&mut noise);
+            noise.iter_mut().for_each(|z| *z *= sd);
+            noise
+        };
+        scm.names().iter().zip(scm.noise_sd()).map(of_node).collect()
+    }
+
+    /// Outcomes of the design in draw `i` on this noise, [variables][outcomes].
+    fn simulated(&self, i: usize, design: &Intervention, noise: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let mut columns = vec![vec![0.0; self.samples]; noise.len()];
+        for &node in &self.order[i] {
+            let mut column = std::mem::take(&mut columns[node]);
+            match design.value(node) {
+                Some(value) => column.fill(value),
+                None => {
+                    self.ensemble.draws()[i].means(node, &columns, &mut column);
+                    add(&mut column, &noise[node]);
+                }
+            }
+            columns[node] = column;
+        }
+        columns
+    }
+}
+
+/// Mean and sum of squared deviations.
+fn moments(column: &[f64]) -> (f64, f64) {
+    let mean = column.iter().sum::<f64>() / column.len() as f64;
+    (mean, column.iter().map(|x| (x - mean).powi(2)).sum())
+}

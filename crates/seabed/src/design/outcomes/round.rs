@@ -1,0 +1,257 @@
+//! The outcomes of many designs on the same noise, from what none of them changes.
+//!
+//! Everything that a design does not change is computed once a round. Under do(targets) only descendants of the
+//! targets change in the generating draw; of the evaluating draws only terms change whose variable or one of whose
+//! parents is among them.
+
+use super::variants::{add, add_squares, difference_of_terms};
+use super::{LogDensities, Outcomes, moments};
+use crate::graph::{Node, NodeSet};
+use crate::observer::Stopped;
+use crate::scm::{Intervention, Scm};
+
+/// Numbers of a round that are kept in memory (256 MB); beyond, they are made anew when they are needed.
+const MOST_KEPT: usize = 32 << 20;
+
+/// Noise that any number of designs have in common.
+pub(in crate::design) struct Round {
+    number: u64,
+    /// What does not depend on the design, `[i]`; made anew for every question where it is too large to keep.
+    kept: Option<Vec<Vec<Base>>>,
+}
+
+/// One generating draw before any design: its outcomes when only observed, and how every variant explains them.
+struct Base {
+    /// [variables][outcomes]
+    columns: Vec<Vec<f64>>,
+    /// Noise times its standard deviation, [variables][outcomes].
+    noise: Vec<Vec<f64>>,
+    /// Means of every variant, `[variable]` = [variants][outcomes].
+    means: Vec<Vec<f64>>,
+    /// Sum of all terms of every draw, [draws][outcomes].
+    totals: Vec<f64>,
+}
+
+/// Memory for the evaluation of one design.
+struct Scratch {
+    columns: Vec<Vec<f64>>,
+    difference: Vec<f64>,
+    means: Vec<f64>,
+    densities: Vec<f64>,
+}
+
+impl Round {
+    /// The noise with this number; rounds of different numbers are independent.
+    pub(in crate::design) fn new(number: u64, outcomes: &Outcomes<'_>) -> Result<Self, Stopped> {
+        let draws = outcomes.ensemble.draws().len();
+        let variants: usize = outcomes.variants.iter().map(|variants| variants.of.len()).sum();
+        let of_outcome = variants + draws + 2 * outcomes.variants.len();
+        let numbers = draws * outcomes.replicates * outcomes.samples * of_outcome;
+        let kept = if numbers < MOST_KEPT {
+            Some(outcomes.of_each_draw(|i| outcomes.bases(number, i))?)
+        } else {
+            None
+        };
+        Ok(Self { number, kept })
+    }
+
+    /// What `ask` makes of the log-densities of every design, each together with what is already decided on, if
+    /// anything is: `[i][design]` = `ask(i, densities)`, where `densities` is [evaluating draws][outcomes] for the
+    /// outcomes of generating draw i.
+    pub(in crate::design) fn ask_densities<R: Send>(
+        &self,
+        outcomes: &Outcomes<'_>,
+        designs: &[Intervention],
+        decided: Option<&LogDensities>,
+        ask: impl Fn(usize, &[f64]) -> R + Sync,
+    ) -> Result<Vec<Vec<R>>, Stopped> {
+        self.of_each_draw(outcomes, |i, bases, scratch| {
+            let mut of_design = |design: &Intervention| {
+                let answer = ask(i, outcomes.densities_with(bases, i, design, decided, scratch));
+                outcomes.work.count().map(|()| answer)
+            };
+            designs.iter().map(&mut of_design).collect()
+        })
+    }
+
+    /// Mean and sum of squared deviations of every variable under every design: `[i][design][variable]`, over the
+    /// outcomes of generating draw i.
+    pub(in crate::design) fn moments(
+        &self,
+        outcomes: &Outcomes<'_>,
+        designs: &[Intervention],
+    ) -> Result<Vec<Vec<Vec<(f64, f64)>>>, Stopped> {
+        self.of_each_draw(outcomes, |i, bases, scratch| {
+            let base = &bases[0];
+            let before: Vec<(f64, f64)> = base.columns.iter().map(|column| moments(column)).collect();
+            let of_design = |design: &Intervention| {
+                let changed = outcomes.changed(base, i, design, scratch);
+                let mut after = before.clone();
+                for node in &changed {
+                    after[node] = moments(&scratch.columns[node]);
+                }
+                outcomes.work.go_on().map(|()| after)
+            };
+            designs.iter().map(of_design).collect()
+        })
+    }
+
+    /// `work` for every generating draw, in parallel; results in the order of the draws.
+    fn of_each_draw<R: Send>(
+        &self,
+        outcomes: &Outcomes<'_>,
+        work: impl Fn(usize, &[Base], &mut Scratch) -> Result<R, Stopped> + Sync + Send,
+    ) -> Result<Vec<R>, Stopped> {
+        outcomes.of_each_draw(|i| {
+            let mut scratch = outcomes.scratch();
+            match &self.kept {
+                Some(kept) => work(i, &kept[i], &mut scratch),
+                None => work(i, &outcomes.bases(self.number, i)?, &mut scratch),
+            }
+        })
+    }
+}
+
+impl Outcomes<'_> {
+    fn scratch(&self) -> Scratch {
+        let (d, m) = (self.variants.len(), self.samples);
+        Scratch {
+            columns: vec![vec![0.0; m]; d],
+            difference: vec![0.0; m],
+            means: vec![0.0; m],
+            densities: vec![0.0; self.ensemble.draws().len() * m],
+        }
+    }
+
+    fn bases(&self, round: u64, i: usize) -> Result<Vec<Base>, Stopped> {
+        (0..self.replicates as u64).map(|replicate| self.base(round, replicate, i)).collect()
+    }
+
+    fn base(&self, round: u64, replicate: u64, i: usize) -> Result<Base, Stopped> {
+        let m = self.samples;
+        let noise = self.noise(round, replicate, i);
+        let columns = self.simulated(i, &Intervention::none(), &noise);
+        let mut totals = vec![0.0; self.ensemble.draws().len() * m];
+        let mut means = Vec::with_capacity(self.variants.len());
+        let mut term = vec![0.0; m];
+        for (node, variants) in self.variants.iter().enumerate() {
+            let mut of_node = vec![0.0; variants.of.len() * m];
+            for (v, (draw, _)) in variants.of.iter().enumerate() {
+                let mean = &mut of_node[v * m..(v + 1) * m];
+                self.ensemble.draws()[*draw].means(node, &columns, mean);
+                variants.add_term(v, (&columns[node], mean), &mut term, &mut totals);
+            }
+            means.push(of_node);
+            self.work.go_on()?;
+        }
+        Ok(Base { columns, noise, means, totals })
+    }
+
+    /// Fills `scratch.columns` with the outcomes of the design for the nodes that it changes, which it returns.
+    fn changed(&self, base: &Base, i: usize, design: &Intervention, scratch: &mut Scratch) -> NodeSet {
+        let scm = &self.ensemble.draws()[i];
+        let mut changed = design.targets(self.variants.len());
+        for &(target, _) in design.settings() {
+            changed.union_with(&self.descendants[i][target]);
+        }
+        for &node in self.order[i].iter().filter(|&&node| changed.contains(node)) {
+            let mut column = std::mem::take(&mut scratch.columns[node]);
+            match design.value(node) {
+                Some(value) => column.fill(value),
+                None => {
+                    let view = View { base: &base.columns, changed: &scratch.columns, which: &changed };
+                    view.means(scm, node, &mut column);
+                    add(&mut column, &base.noise[node]);
+                }
+            }
+            scratch.columns[node] = column;
+        }
+        changed
+    }
+
+    /// `[draws][outcomes]` log-densities of the outcomes of the design in draw `i`, all replicates together.
+    fn densities_with<'s>(
+        &self,
+        bases: &[Base],
+        i: usize,
+        design: &Intervention,
+        decided: Option<&LogDensities>,
+        scratch: &'s mut Scratch,
+    ) -> &'s [f64] {
+        match decided {
+            Some(decided) => scratch.densities.copy_from_slice(&decided.0[i]),
+            None => scratch.densities.fill(0.0),
+        }
+        for base in bases {
+            self.add_densities(base, i, design, scratch);
+        }
+        &scratch.densities
+    }
+
+    fn add_densities(&self, base: &Base, i: usize, design: &Intervention, scratch: &mut Scratch) {
+        add(&mut scratch.densities, &base.totals);
+        let changed = self.changed(base, i, design, scratch);
+        for node in &changed {
+            for v in 0..self.variants[node].of.len() {
+                self.add_change(base, node, v, design, &changed, scratch);
+            }
+        }
+        for parent in &changed {
+            for &(node, v) in &self.children[parent] {
+                // With several changed parents the first one speaks for all.
+                let first = self.variants[node].of[v].1.intersection(&changed).first();
+                if !changed.contains(node) && first == Some(parent) {
+                    self.add_change(base, node, v, design, &changed, scratch);
+                }
+            }
+        }
+    }
+
+    /// Adds what a design changes in the term of a variant to the log-densities of the draws that have it.
+    fn add_change(
+        &self,
+        base: &Base,
+        node: Node,
+        v: usize,
+        design: &Intervention,
+        changed: &NodeSet,
+        scratch: &mut Scratch,
+    ) {
+        let m = self.samples;
+        let (draw, parents) = &self.variants[node].of[v];
+        let scm = &self.ensemble.draws()[*draw];
+        let (sd, peak) = self.variants[node].noise[v];
+        let mean = &base.means[node][v * m..(v + 1) * m];
+        let before = &base.columns[node];
+        if design.value(node).is_some() {
+            scratch.difference.fill(-peak);
+            add_squares(&mut scratch.difference, before, mean, 0.5 / (sd * sd));
+        } else {
+            let after = if changed.contains(node) { &scratch.columns[node] } else { before };
+            if parents.intersects(changed) {
+                let view = View { base: &base.columns, changed: &scratch.columns, which: changed };
+                view.means(scm, node, &mut scratch.means);
+                difference_of_terms(&mut scratch.difference, (before, mean), (after, &scratch.means), sd);
+            } else {
+                difference_of_terms(&mut scratch.difference, (before, mean), (after, mean), sd);
+            }
+        }
+        self.variants[node].add_to_draws(v, &scratch.difference, &mut scratch.densities);
+    }
+}
+
+/// The columns of a draw under a design: changed ones where the design changes them, base ones elsewhere.
+struct View<'a> {
+    base: &'a [Vec<f64>],
+    changed: &'a [Vec<f64>],
+    which: &'a NodeSet,
+}
+
+impl View<'_> {
+    fn means(&self, scm: &Scm, node: Node, out: &mut [f64]) {
+        let parents = scm.dag().parents(node).iter();
+        let columns =
+            parents.map(|p| if self.which.contains(p) { &self.changed[p][..] } else { &self.base[p][..] });
+        scm.means_of(node, columns, out);
+    }
+}

@@ -1,0 +1,177 @@
+//! How a batch is picked from the candidates, within the constraints; what candidates are worth is said by an
+//! [`Evaluator`]. Variables are in the order of their names.
+
+use super::batch::{Evaluated, named};
+use super::candidates::{Candidates, first_largest, single};
+use super::strategy::Rule;
+use super::utility::Evaluator;
+use super::work::Work;
+use crate::observer::Stopped;
+use crate::scm::Intervention;
+
+pub(super) struct Picker<'a> {
+    pub(super) candidates: Candidates<'a>,
+    /// Experiments wanted.
+    pub(super) batch: usize,
+    /// Of the soft rule, in nats.
+    pub(super) temperature: f64,
+    pub(super) work: &'a Work<'a>,
+}
+
+/// The designs that were chosen, and all that were looked at.
+type Picked = (Vec<Intervention>, Vec<Evaluated>);
+
+impl Rule {
+    /// The most evaluations that it asks for, of tables with so many designs.
+    pub(super) fn most_evaluations(self, table: usize, batch: usize) -> usize {
+        match self {
+            Self::Best | Self::Soft => table,
+            Self::Greedy => table.saturating_add(1).saturating_mul(batch),
+            Self::Random => 0,
+        }
+    }
+}
+
+impl Picker<'_> {
+    pub(super) fn pick(&self, rule: Rule, evaluator: &mut dyn Evaluator) -> Result<Picked, Stopped> {
+        match rule {
+            Rule::Best => self.by_table(evaluator, Self::repeatedly),
+            Rule::Soft => self.by_table(evaluator, Self::softly),
+            Rule::Greedy => self.greedily(evaluator),
+            Rule::Random => Ok((self.at_random()?, Vec::new())),
+        }
+    }
+
+    /// Every candidate is evaluated once, and all are picked by what they are worth for their cost.
+    fn by_table(
+        &self,
+        evaluator: &mut dyn Evaluator,
+        pick: fn(&Self, &[Intervention], &[f64]) -> Result<Vec<Intervention>, Stopped>,
+    ) -> Result<Picked, Stopped> {
+        evaluator.start_round(0)?;
+        let table = beyond_pending(self.candidates.table(evaluator, 0)?, evaluator);
+        let ranks = evaluator.ranks(&table)?;
+        let designs: Vec<Intervention> = table.iter().map(|candidate| candidate.design.clone()).collect();
+        let price = |design: &Intervention| self.candidates.constraints.price(design);
+        let worth: Vec<f64> = ranks.iter().zip(&designs).map(|(rank, design)| rank / price(design)).collect();
+        Ok((pick(self, &designs, &worth)?, table))
+    }
+
+    /// One design after the other, each the best together with those before it, for its cost.
+    fn greedily(&self, evaluator: &mut dyn Evaluator) -> Result<Picked, Stopped> {
+        let mut batch: Vec<Intervention> = Vec::new();
+        let (mut known, mut first) = (evaluator.pending_worth(), Vec::new());
+        for round in 0..self.batch as u64 {
+            evaluator.start_round(round)?;
+            let table = self.candidates.table(evaluator, round)?;
+            let worth = |candidate: &&Evaluated| {
+                (candidate.information.nats - known) / self.candidates.constraints.price(&candidate.design)
+            };
+            let admitted = table.iter().filter(|c| self.admits(&batch, &c.design));
+            let best = first_largest(admitted, worth).cloned();
+            if round == 0 {
+                first = table;
+            }
+            let Some(best) = best else { break };
+            known = best.information.nats;
+            evaluator.decide(&best.design)?;
+            batch.push(best.design);
+        }
+        Ok((batch, beyond_pending(first, evaluator)))
+    }
+
+    /// Can the design be added, and can the rest of the batch still be filled then?
+    fn admits(&self, batch: &[Intervention], design: &Intervention) -> bool {
+        let room = |most: usize| {
+            let all = most.saturating_mul(self.candidates.constraints.targets().count());
+            let used: usize = batch.iter().chain([design]).map(|chosen| chosen.settings().len()).sum();
+            all.saturating_sub(used) >= self.batch - batch.len() - 1
+        };
+        self.candidates.constraints.max_repeats.is_none_or(room)
+            && self.candidates.constraints.admits(batch, design)
+    }
+
+    /// The best design again and again, as far as the constraints admit it, then the next best.
+    fn repeatedly(&self, designs: &[Intervention], worth: &[f64]) -> Result<Vec<Intervention>, Stopped> {
+        let mut batch: Vec<Intervention> = Vec::new();
+        while batch.len() < self.batch {
+            self.work.go_on()?;
+            let admitted = (0..designs.len()).filter(|&k| self.admits(&batch, &designs[k]));
+            let Some(best) = first_largest(admitted, |&k| worth[k]) else { break };
+            batch.push(designs[best].clone());
+        }
+        Ok(batch)
+    }
+
+    /// Without replacement, in proportion to exp(worth / temperature): the largest after adding Gumbel noise. When all
+    /// candidates are used up, they may be drawn again.
+    fn softly(&self, designs: &[Intervention], worth: &[f64]) -> Result<Vec<Intervention>, Stopped> {
+        let mut batch: Vec<Intervention> = Vec::new();
+        for pass in 0u64.. {
+            let noise: Vec<f64> = designs.iter().map(|design| self.gumbel(pass, design)).collect();
+            let key = |k: usize| worth[k] / self.temperature + noise[k];
+            let mut order: Vec<usize> = (0..designs.len()).collect();
+            order.sort_by(|&a, &b| key(b).total_cmp(&key(a)));
+            let before = batch.len();
+            for k in order {
+                self.work.go_on()?;
+                if batch.len() < self.batch && self.admits(&batch, &designs[k]) {
+                    batch.push(designs[k].clone());
+                }
+            }
+            if batch.len() == before || batch.len() == self.batch {
+                break;
+            }
+        }
+        Ok(batch)
+    }
+
+    /// Addressed by the names and values of the design.
+    fn gumbel(&self, pass: u64, design: &Intervention) -> f64 {
+        let start = self.candidates.stream.at(pass);
+        let stream = named(design, self.candidates.names).fold(start, |stream, (name, value)| {
+            let bits = value.to_bits();
+            stream.named(name).at(bits >> 32).at(bits & 0xFFFF_FFFF)
+        });
+        let mut noise = [0.0];
+        stream.fill_gumbel(&mut noise);
+        noise[0]
+    }
+
+    fn at_random(&self) -> Result<Vec<Intervention>, Stopped> {
+        let mut draws = self.candidates.stream.draws();
+        let mut batch: Vec<Intervention> = Vec::new();
+        while batch.len() < self.batch {
+            self.work.go_on()?;
+            // Uniform among the targets that the constraints still admit, at a value drawn for each.
+            let targets = self.candidates.constraints.targets();
+            let open: Vec<Intervention> = targets
+                .map(|target| single(target, self.candidates.random_value(target, &mut draws)))
+                .filter(|design| self.admits(&batch, design))
+                .collect();
+            if open.is_empty() {
+                break;
+            }
+            let mut design = open[draws.below(open.len())].clone();
+            // As many targets as a throw of the dice says, as far as the constraints admit them.
+            for _ in 0..draws.below(self.candidates.constraints.max_targets) {
+                let more = &open[draws.below(open.len())];
+                let settings = design.settings().iter().chain(more.settings()).copied();
+                match Intervention::new(settings) {
+                    Ok(larger) if self.admits(&batch, &larger) => design = larger,
+                    _ => {}
+                }
+            }
+            batch.push(design);
+        }
+        Ok(batch)
+    }
+}
+
+/// The table with what each candidate adds to what is pending.
+fn beyond_pending(mut table: Vec<Evaluated>, evaluator: &dyn Evaluator) -> Vec<Evaluated> {
+    for candidate in &mut table {
+        candidate.information.nats -= evaluator.pending_worth();
+    }
+    table
+}

@@ -1,0 +1,86 @@
+//! What designs are compared by, how a batch is picked from them, and the strategies: names of combinations of the two.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::value::Values;
+
+/// What designs are compared by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Utility {
+    /// Information about the whole model, or about the answer to a question.
+    Model,
+    /// How far the draws' expectations are apart, in units of their noise (AIT).
+    Discrepancy,
+}
+
+/// How a batch is picked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// The best design, as often as the batch is large.
+    Best,
+    /// One after the other, each the best together with those before it.
+    Greedy,
+    /// Drawn without replacement, in proportion to exp(worth / temperature).
+    Soft,
+    /// Targets and values at random.
+    Random,
+}
+
+/// How a batch is put together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// The best design, as often as the batch is large.
+    Cbed,
+    /// One after the other, each the best together with those before it.
+    GreedyCbed,
+    /// Drawn without replacement, in proportion to exp(information / temperature).
+    SoftCbed,
+    /// Targets and values at random.
+    Random,
+    /// The design with the largest discrepancy between draws, as often as the batch is large.
+    Ait,
+    /// Drawn by discrepancy as in `SoftCbed`.
+    SoftAit,
+    /// `GreedyCbed` with a fixed value.
+    Abcd,
+}
+
+impl Strategy {
+    /// Every strategy with its name on the command line.
+    pub const ALL: [(&'static str, Self); 7] = [
+        ("cbed", Self::Cbed),
+        ("greedy-cbed", Self::GreedyCbed),
+        ("soft-cbed", Self::SoftCbed),
+        ("random", Self::Random),
+        ("ait", Self::Ait),
+        ("soft-ait", Self::SoftAit),
+        ("abcd", Self::Abcd),
+    ];
+
+    /// What designs are worth to it, and how it picks them.
+    pub fn parts(self) -> (Utility, Rule) {
+        match self {
+            Self::Cbed => (Utility::Model, Rule::Best),
+            Self::GreedyCbed | Self::Abcd => (Utility::Model, Rule::Greedy),
+            Self::SoftCbed => (Utility::Model, Rule::Soft),
+            Self::Random => (Utility::Model, Rule::Random),
+            Self::Ait => (Utility::Discrepancy, Rule::Best),
+            Self::SoftAit => (Utility::Discrepancy, Rule::Soft),
+        }
+    }
+
+    /// The values that it tries when these are wished for: ABCD knows fixed ones only.
+    pub(super) fn values(self, wished: &Values) -> Cow<'_, Values> {
+        match (self, wished) {
+            (Self::Abcd, Values::Sample | Values::Grid(_) | Values::GpUcb { .. }) => {
+                Cow::Owned(Values::Fixed(0.0))
+            }
+            _ => Cow::Borrowed(wished),
+        }
+    }
+}

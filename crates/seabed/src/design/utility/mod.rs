@@ -1,0 +1,77 @@
+//! What a design is worth: the seam between the rules that choose and what they choose by.
+//!
+//! A [`Utility`] is a name; what it means is an [`Evaluator`], which simulates what a belief expects of designs and
+//! says what these are worth. The rules see evaluators only. A new utility is a file here, a name and an arm of
+//! `evaluator`; what kind of belief its outcomes come from is its own affair.
+
+mod discrepancy;
+mod model;
+
+use discrepancy::Discrepancy;
+pub use discrepancy::discrepancy;
+use model::ModelInformation;
+
+use super::batch::Evaluated;
+use super::designer::Designer;
+use super::information::Information;
+use super::strategy::Utility;
+use super::work::Work;
+use crate::num::random::Stream;
+use crate::observer::Stopped;
+use crate::scm::{Ensemble, Intervention};
+
+/// Says what designs are worth under a belief, when the outcomes of some are still to come and others are decided on.
+///
+/// Worths are those of a design together with everything that is pending and decided on: what it adds is the
+/// difference to `pending_worth`, or to the worth of the design that was decided on last.
+pub(super) trait Evaluator {
+    /// Mean and standard deviation of every variable when it is only observed.
+    fn marginals(&self) -> Result<Vec<(f64, f64)>, Stopped>;
+
+    /// What there is to learn, pending outcomes included: nothing is worth more.
+    fn most(&self) -> f64;
+
+    /// What the pending outcomes are worth.
+    fn pending_worth(&self) -> f64;
+
+    /// From now on candidates are evaluated on the noise of this round, which they have in common.
+    fn start_round(&mut self, round: u64) -> Result<(), Stopped>;
+
+    /// What each candidate is worth, together with what is pending and decided on.
+    fn evaluate(&self, candidates: &[Intervention]) -> Result<Vec<Information>, Stopped>;
+
+    /// What candidates that were evaluated in this round are ranked by: their worth, beyond what is pending.
+    fn ranks(&self, evaluated: &[Evaluated]) -> Result<Vec<f64>, Stopped> {
+        Ok(evaluated.iter().map(|candidate| candidate.information.nats).collect())
+    }
+
+    /// Decides on a design, with its outcomes on the noise of this round.
+    fn decide(&mut self, design: &Intervention) -> Result<(), Stopped>;
+
+    /// Judges a finished batch on noise that no choice has seen; nothing counts as decided on but what is pending.
+    fn judge(&self, batch: &[Intervention]) -> Result<Vec<Judged>, Stopped>;
+}
+
+/// What a design of a finished batch is worth, beyond what is pending.
+pub(super) struct Judged {
+    /// On its own.
+    pub(super) alone: Information,
+    /// Together with the designs before it.
+    pub(super) together: Information,
+}
+
+/// What a utility means to a designer. Each of `pending` is one outcome that is still to come.
+pub(super) fn evaluator<'a>(
+    utility: Utility,
+    designer: &Designer,
+    belief: &'a Ensemble,
+    pending: &[Intervention],
+    stream: Stream,
+    work: &'a Work<'a>,
+) -> Result<Box<dyn Evaluator + 'a>, Stopped> {
+    let information = ModelInformation::new(designer, belief, pending, stream, work)?;
+    Ok(match utility {
+        Utility::Model => Box::new(information),
+        Utility::Discrepancy => Box::new(Discrepancy(information)),
+    })
+}
