@@ -328,12 +328,8 @@ fn gene_networks_answer_in_loops() {
     };
     assert!(metrics("genes").iter().all(|row| row["esid"].is_some() && row["eshd"].is_some()));
     // Networks of our own making have no cycles.
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/dream4/insilico_size10_1.xml");
-    if !shared.exists() {
-        println!("skipped: there is no {} to take a network with cycles from", shared.display());
-        return;
-    }
-    fs::copy(shared, folder.path().join("cyclic.xml")).unwrap();
+    let Some(cyclic) = seabed_testkit::shared("dream4/insilico_size10_1.xml") else { return };
+    fs::copy(cyclic, folder.path().join("cyclic.xml")).unwrap();
     let told = done(folder.path(), "run genes.toml --set world.file=cyclic.xml --out cyclic").stderr;
     let told = String::from_utf8(told).unwrap();
     assert!(told.starts_with("note: the true graph has a cycle (G") && told.contains("E-SID"), "{told}");

@@ -1,13 +1,13 @@
 //! The search against the original program: same class, same representative, same numbers.
 
 use std::fs;
-use std::path::Path;
 
 use seabed::data::{Dataset, Names};
 use seabed::graph::{Dag, EssentialGraph, Node, NodeSet};
 use seabed::posterior::Knowledge;
 use seabed::posterior::bootstrap::{Bootstrap, Moments, Scores};
 use seabed::scm::Mechanism;
+use seabed_testkit::shared;
 use serde_json::Value;
 
 struct Case {
@@ -139,13 +139,9 @@ fn the_cases_of_the_repository_agree() {
 
 #[test]
 fn the_cases_of_the_large_collection_agree() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden/gies");
-    let Ok(entries) = fs::read_dir(&folder) else {
-        eprintln!("skipped: there is no folder shared/golden/gies beside the project");
-        return;
-    };
+    let Some(folder) = shared("golden/gies") else { return };
     let mut checked = 0;
-    for entry in entries {
+    for entry in fs::read_dir(folder).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
         if let Some(case) = large(&serde_json::from_str(&text).unwrap()) {
             check(&case);

@@ -3,11 +3,10 @@
 //! The cases in `golden/graphs.json` are part of the repository and always run; a larger
 //! collection next to the workspace is used when it is there.
 
-use std::path::Path;
-
 use seabed::graph::{
     ClassSize, Dag, EssentialGraph, Node, NodeSet, shd, shd_double, sid, sid_bounds, wrong_effects,
 };
+use seabed_testkit::shared;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -188,11 +187,7 @@ fn graphs_of_the_repository_agree() {
 
 #[test]
 fn graphs_of_the_large_collection_agree() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden/graphs");
-    if !folder.is_dir() {
-        println!("skipped: there is no {}", folder.display());
-        return;
-    }
+    let Some(folder) = shared("golden/graphs") else { return };
     let read = |name: &str| -> Vec<Value> {
         serde_json::from_str(&std::fs::read_to_string(folder.join(name)).unwrap()).unwrap()
     };

@@ -9,6 +9,7 @@ use seabed::world::World;
 use seabed::world::grn::{
     Gene, Generated, Grn, Input, Measure, Measurement, Module, Network, NetworkError, Organism,
 };
+use seabed_testkit::shared;
 
 fn stream(k: u64) -> Stream {
     Seed::new(8).stream(Purpose::Noise).at(k)
@@ -209,13 +210,9 @@ fn check_kinetics(gene: &Gene) {
 
 #[test]
 fn published_networks_are_read_and_written() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/dream4");
-    let Ok(entries) = std::fs::read_dir(&folder) else {
-        eprintln!("skipped: there is no folder shared/dream4 beside the project");
-        return;
-    };
+    let Some(folder) = shared("dream4") else { return };
     let mut read = 0;
-    for entry in entries {
+    for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let network = Network::read(&path).unwrap();
         assert_eq!(Network::from_sbml(network.to_sbml().as_bytes()).unwrap(), network);

@@ -1,7 +1,6 @@
 //! Beliefs and proposals: stopped and resumed, reproducible, told and exported; the proteins of Sachs et al.
 
 use std::fs;
-use std::path::Path;
 use std::sync::Mutex;
 
 use seabed::observer::Progress;
@@ -121,11 +120,8 @@ fn what_was_learned_is_told_and_exported() {
 /// the proposals and the edges that were learned.
 #[test]
 fn the_proteins_of_sachs() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/sachs.csv");
-    let Ok(text) = fs::read_to_string(&data) else {
-        eprintln!("skipped: there is no file shared/data/sachs.csv beside the project");
-        return;
-    };
+    let Some(data) = seabed_testkit::shared("data/sachs.csv") else { return };
+    let text = fs::read_to_string(&data).unwrap();
     let targets = ["pkc", "pka", "mek", "akt", "pip2", "pip3"];
     let (header, rows) = text.split_once('\n').unwrap();
     let folder = tempfile::tempdir().unwrap();

@@ -16,14 +16,9 @@ use crate::posterior::bge::Bge;
 fn cases(part: &str, file: &str) -> Vec<Value> {
     let golden: Value = serde_json::from_str(include_str!("../../../../tests/golden/dibs.json")).unwrap();
     let mut cases = golden[part].as_array().unwrap().clone();
-    let path =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden/dibs").join(file);
-    match std::fs::read(&path) {
-        Err(_) => println!("skipped: no {file} in the folder `shared` beside the clone"),
-        Ok(text) => {
-            let all: Value = serde_json::from_slice(&text).unwrap();
-            cases.extend(all["cases"].as_array().unwrap().iter().cloned());
-        }
+    if let Some(path) = seabed_testkit::shared(&format!("golden/dibs/{file}")) {
+        let all: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        cases.extend(all["cases"].as_array().unwrap().iter().cloned());
     }
     cases
 }

@@ -2,23 +2,15 @@
 //! numbers for a network of our own, made by a second program that reproduces GeneNetWeaver's to the last bits.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use seabed_testkit::shared;
 use serde_json::Value;
 
 use super::super::dynamics::Dynamics;
 use super::super::langevin::Langevin;
 use super::super::*;
 use crate::num::random::Purpose;
-
-fn shared(name: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: there is no {name} in a folder shared beside the project");
-    None
-}
 
 /// The reference files whose names begin so, with their networks.
 fn references(prefix: &str) -> Vec<(Network, Value)> {
