@@ -2,13 +2,15 @@
 
 use std::time::Instant;
 
-use seabed::design::{Batch, DesignRecord, DesignSettings, Designer, Goal};
+use seabed::JSON_VERSION;
+use seabed::design::{Batch, DesignRecord, DesignSettings, Designer, ExperimentRecord, Goal};
 use seabed::observer::Observer;
 use seabed::posterior::{PosteriorKind, PosteriorSettings};
 use seabed::scm::Intervention;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::belief::Belief;
+use super::form::experiment_name;
 use super::state::{Settings, State};
 use super::{Lab, LabError, time};
 
@@ -68,6 +70,67 @@ pub struct Proposed {
     pub belief: super::BeliefSummary,
     /// Outcomes that are still to come of earlier experiments.
     pub pending: usize,
+}
+
+/// A proposal as JSON: the shape of [`Batch`], with the numbers that the laboratory knows it by.
+#[derive(Serialize)]
+struct ProposedForm<'a> {
+    version: u32,
+    proposal: i64,
+    batch: Vec<ExperimentForm<'a>>,
+    batch_information: f64,
+    batch_standard_error: f64,
+    entropy: f64,
+    belief: &'a super::BeliefSummary,
+    pending: usize,
+}
+
+#[derive(Serialize)]
+struct ExperimentForm<'a> {
+    experiment: String,
+    #[serde(serialize_with = "as_object")]
+    targets: &'a [(String, f64)],
+    information: f64,
+    standard_error: f64,
+    gain: f64,
+    cost: f64,
+}
+
+impl<'a> ExperimentForm<'a> {
+    fn new((record, id): (&'a ExperimentRecord, &i64)) -> Self {
+        Self {
+            experiment: experiment_name(*id),
+            targets: &record.targets,
+            information: record.information,
+            standard_error: record.standard_error,
+            gain: record.gain,
+            cost: record.cost,
+        }
+    }
+}
+
+/// Names and values as one JSON object.
+pub(crate) fn as_object<S: Serializer, T: AsRef<[(String, f64)]>>(
+    targets: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(targets.as_ref().iter().map(|(name, value)| (name, value)))
+}
+
+impl Serialize for Proposed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let form = ProposedForm {
+            version: JSON_VERSION,
+            proposal: self.id,
+            batch: self.designed.batch.iter().zip(&self.experiments).map(ExperimentForm::new).collect(),
+            batch_information: self.designed.information,
+            batch_standard_error: self.designed.standard_error,
+            entropy: self.designed.entropy,
+            belief: &self.belief,
+            pending: self.pending,
+        };
+        form.serialize(serializer)
+    }
 }
 
 /// A batch is designed so often when others change the campaign meanwhile.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::belief::{Belief, BeliefSummary};
 use super::form::experiment_name;
-use super::propose::{ProposalRequest, designed};
+use super::propose::{ProposalRequest, as_object, designed};
 use super::state::{State, Status};
 use super::{Lab, LabError};
 
@@ -35,6 +35,7 @@ pub struct PendingOutcome {
     /// Counted from 1.
     pub replicate: u32,
     /// What is set, to what.
+    #[serde(serialize_with = "as_object")]
     pub targets: Vec<(String, f64)>,
     /// Of which proposal.
     pub proposal: Option<i64>,

@@ -9,7 +9,7 @@ use seabed::posterior::{PosteriorKind, PosteriorSettings};
 use seabed::settings::Keys;
 use seabed_lab::{ProposalRequest, Proposed, State, experiment_name, write_form};
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Campaign, Opener, bad, print, shown};
 use crate::design::parse_goal;
@@ -137,24 +137,9 @@ fn tell(
 ) -> Result<(), Failure> {
     let designed = &proposed.designed;
     if arguments.json {
-        let batch: Vec<Value> = designed
-            .batch
-            .iter()
-            .zip(&proposed.experiments)
-            .map(|(experiment, &id)| {
-                let mut value = serde_json::to_value(experiment).expect("plain numbers");
-                value["experiment"] = json!(experiment_name(id));
-                value
-            })
-            .collect();
-        return print(
-            &json!({
-                "proposal": proposed.id, "batch": batch, "information": designed.information,
-                "standard_error": designed.standard_error, "entropy": designed.entropy, "belief": proposed.belief,
-                "pending": proposed.pending, "form": place,
-            })
-            .to_string(),
-        );
+        let mut value = serde_json::to_value(proposed).expect("plain numbers");
+        value["form"] = json!(place);
+        return print(&value.to_string());
     }
     let unit = |name: &str| {
         let variable = state.variables.list().iter().find(|variable| variable.name == name);
@@ -188,7 +173,7 @@ fn tell(
         );
     }
     text += &format!(
-        "together {:.3} ± {:.3} nats of {:.3} that the draws can tell; entropy of the edges {:.2} nats",
+        "together {:.3} ± {:.3} nats (maximum {:.3}); entropy of the edges {:.2} nats",
         designed.information, designed.standard_error, designed.entropy, belief.edge_entropy
     );
     if let Some(place) = place {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::information::Information;
+use crate::JSON_VERSION;
 use crate::data::Names;
 use crate::graph::Node;
 use crate::scm::Intervention;
@@ -97,7 +98,7 @@ impl Serialize for Batch {
             cost: chosen.cost,
         };
         let form = BatchForm {
-            version: 1,
+            version: JSON_VERSION,
             batch: self.chosen.iter().map(chosen).collect(),
             batch_information: self.information.nats,
             batch_standard_error: self.information.standard_error,

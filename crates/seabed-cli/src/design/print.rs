@@ -1,0 +1,128 @@
+//! What was designed, for people, for programs and for the laboratory.
+
+use std::io::{self, Write};
+
+use seabed::data::Names;
+use seabed::design::{Batch, Chosen, Evaluated, Information};
+use seabed::graph::Node;
+use seabed::scm::{Ensemble, Intervention};
+use seabed_lab::FormRow;
+use serde_json::{Value, json};
+
+/// Below this no experiment is worth its work, in nats.
+const HARDLY_WORTH: f64 = 0.01;
+
+fn targets_as_json(design: &Intervention, names: &Names) -> Value {
+    design.settings().iter().map(|&(node, value)| (names[node].clone(), json!(value))).collect()
+}
+
+/// The batch for programs.
+pub fn as_json(batch: &Batch, ensemble: &Ensemble, seconds: f64, cpu_seconds: f64) -> Value {
+    let mut form = json!(batch);
+    form["edge_entropy"] = json!(ensemble.edge_entropy());
+    form["seconds"] = json!(seconds);
+    form["cpu_seconds"] = json!(cpu_seconds);
+    form
+}
+
+/// The batch for people.
+pub fn for_people(batch: &Batch, ensemble: &Ensemble, wanted: usize, seconds: f64) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{:>4}  {:>11}  {:>7}  {:>7}  {:>6}  experiment", "", "information", "±", "gain", "cost")?;
+    for (k, chosen) in batch.chosen.iter().enumerate() {
+        writeln!(
+            out,
+            "{:>4}  {:>11.4}  {:>7.4}  {:>7.4}  {:>6}  {}",
+            k + 1,
+            chosen.information.nats,
+            chosen.information.standard_error,
+            chosen.gain,
+            chosen.cost,
+            shown(&chosen.design, ensemble.names())
+        )?;
+    }
+    writeln!(
+        out,
+        "together {:.3} ± {:.3} nats (maximum {:.3}); entropy of the edges {:.2} nats; {seconds:.1} s",
+        batch.information.nats,
+        batch.information.standard_error,
+        batch.entropy,
+        ensemble.edge_entropy()
+    )?;
+    if batch.chosen.len() < wanted {
+        writeln!(out, "the budget allows {} of {wanted} experiments", batch.chosen.len())?;
+    }
+    let best = batch.evaluated.iter().map(|e| e.information.nats).fold(batch.information.nats, f64::max);
+    if best < HARDLY_WORTH {
+        writeln!(
+            out,
+            "more experiments of these kinds are hardly worth it: nothing is left that they could tell apart"
+        )?;
+    }
+    Ok(())
+}
+
+/// What the user's own designs are worth.
+pub fn scores(
+    as_json: bool,
+    designs: &[Intervention],
+    scores: &[Information],
+    names: &Names,
+    cpu_seconds: f64,
+) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if as_json {
+        let designs: Vec<Value> = designs
+            .iter()
+            .zip(scores)
+            .map(|(design, score)| {
+                json!({
+                    "targets": targets_as_json(design, names),
+                    "information": score.nats,
+                    "standard_error": score.standard_error,
+                })
+            })
+            .collect();
+        return writeln!(out, "{}", json!({"designs": designs, "cpu_seconds": cpu_seconds}));
+    }
+    writeln!(out, "{:>11}  {:>7}  experiment", "information", "±")?;
+    for (design, score) in designs.iter().zip(scores) {
+        writeln!(out, "{:>11.4}  {:>7.4}  {}", score.nats, score.standard_error, shown(design, names))?;
+    }
+    Ok(())
+}
+
+fn shown(design: &Intervention, names: &Names) -> String {
+    let setting = |&(node, value): &(Node, f64)| format!("do({} = {})", names[node], value);
+    design.settings().iter().map(setting).collect::<Vec<_>>().join(", ")
+}
+
+/// One row an experiment and replicate: the targets are filled in, the other variables are for the laboratory.
+pub fn form(batch: &Batch, names: &Names, replicates: usize) -> Vec<FormRow> {
+    let of_experiment = |(k, chosen): (usize, &Chosen)| {
+        let settings = chosen.design.settings().to_vec();
+        let row =
+            move |replicate: u32| FormRow::to_fill((k + 1).to_string(), replicate, &settings, names.len());
+        (1..=replicates as u32).map(row)
+    };
+    batch.chosen.iter().enumerate().flat_map(of_experiment).collect()
+}
+
+/// Every single target and value that was tried.
+pub fn write_curves(out: &mut dyn Write, evaluated: &[Evaluated], names: &Names) -> io::Result<()> {
+    let mut table = csv::Writer::from_writer(out);
+    table.write_record(["target", "value", "information", "standard_error"])?;
+    let mut singles: Vec<(Node, f64, Information)> = evaluated
+        .iter()
+        .filter_map(|e| match e.design.settings() {
+            [(node, value)] => Some((*node, *value, e.information)),
+            _ => None,
+        })
+        .collect();
+    singles.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    for (node, value, information) in singles {
+        let numbers = [value, information.nats, information.standard_error].map(|number| number.to_string());
+        table.write_record([names[node].clone()].into_iter().chain(numbers))?;
+    }
+    table.flush()
+}
