@@ -182,3 +182,62 @@ fn the_proteins_of_sachs() {
     assert!(entropies[1] < entropies[0], "{entropies:?}");
     assert_eq!(lab.check().unwrap(), Vec::<String>::new());
 }
+
+/// The second fit finds the scores of the first: about a variable that was set in all new rows nothing is computed again,
+/// and the belief is that of a campaign that never fitted before.
+#[test]
+fn scores_of_the_newest_fit_serve_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = "a,b,c,intervention_targets\n1.5,1,0.2,b\n0.4,-1,0.9,b\n2.5,1,-0.3,b\n";
+    let ask = {
+        let mut ask = request(1, 1);
+        ask.posterior.kind = PosteriorKind::McmcLinear;
+        ask
+    };
+    let run = |name: &str, between: bool| {
+        let folder = folder.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        let (_, mut lab) = new_lab(&folder);
+        add(&mut lab, &folder, &observations(40, 2), false).unwrap();
+        if between {
+            lab.learned_summary(&()).unwrap();
+        }
+        add(&mut lab, &folder, set, false).unwrap();
+        let scored = Mutex::new(Vec::new());
+        let observer = |progress: &Progress<'_>| {
+            let what = progress.what.to_string();
+            let sets = what.split(", ").nth(1).and_then(|sets| sets.split(' ').next()?.parse::<usize>().ok());
+            if what.contains("scored 1 of 3") {
+                scored.lock().unwrap().extend(sets);
+            }
+            true
+        };
+        lab.propose(&ask, "", &observer).unwrap();
+        (lab.edge_probabilities().unwrap(), scored.into_inner().unwrap()[0])
+    };
+    let ((fresh, few), (after, more)) = (run("fresh", false), run("after", true));
+    assert_eq!(fresh, after);
+    assert!(more > few, "with {more} scores at hand after the first variable, without {few}");
+}
+
+/// What another version left of an unfinished fit is passed over, whichever posterior it is of.
+#[test]
+fn an_unfinished_fit_that_does_not_match_is_begun_anew() {
+    for kind in [PosteriorKind::DibsLinear, PosteriorKind::McmcLinear] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut lab) = new_lab(folder.path());
+        add(&mut lab, folder.path(), &observations(40, 2), false).unwrap();
+        let mut ask = request(1, 1);
+        ask.posterior.kind = kind;
+        ask.posterior.particles = 2;
+        ask.posterior.steps = 50;
+        let until = |progress: &Progress<'_>| progress.done < 20;
+        assert_eq!(lab.propose(&ask, "", &until).unwrap_err().kind(), seabed::ErrorKind::Stopped);
+        drop(lab);
+        let file = rusqlite::Connection::open(&path).unwrap();
+        let edited = file.execute("UPDATE unfinished SET state = replace(state, '\"a\"', '\"z\"')", []).unwrap();
+        assert_eq!(edited, 1);
+        drop(file);
+        propose(&mut Lab::open(&path, WAIT).unwrap(), &ask).unwrap();
+    }
+}
