@@ -6,6 +6,7 @@
 //! - [`graph`]: directed acyclic graphs, equivalence classes, distances;
 //! - [`data`]: measurements and who was intervened on, files in and out;
 //! - [`scm`]: structural causal models, and ensembles of them;
+//! - [`belief`]: weighted graphs, and the law of new rows under each;
 //! - [`posterior`]: from data to an ensemble;
 //! - [`design`]: from an ensemble to the next batch of interventions;
 //! - [`world`]: what answers an intervention;
@@ -13,6 +14,7 @@
 //! - [`campaign`]: the closed loop, studies of many, and the campaigns of laboratories.
 #![warn(missing_docs)]
 
+pub mod belief;
 pub mod campaign;
 pub mod data;
 pub mod design;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// In the order of the flow: a module may use those to its left.
-const FLOW: [&str; 9] =
-    ["num", "graph", "data", "scm", "posterior", "design", "world", "evaluate", "campaign"];
+const FLOW: [&str; 10] =
+    ["num", "graph", "data", "scm", "belief", "posterior", "design", "world", "evaluate", "campaign"];
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -7,6 +7,7 @@ pub mod elementwise;
 pub mod matrix;
 pub mod parallel;
 pub mod random;
+pub(crate) mod special;
 mod sums;
 
 pub(crate) use sums::NEGLIGIBLE;

@@ -23,12 +23,16 @@ mod table;
 mod calibration;
 #[cfg(test)]
 mod exactness;
+#[cfg(test)]
+#[path = "tests/predictive.rs"]
+mod predictive;
 
 use candidates::Limits;
 use chain::Chain;
 use problem::Problem;
 use table::{Mask, ParentSets, bit, mask_of, nodes_of};
 
+use crate::belief::GraphBelief;
 use crate::data::Dataset;
 use crate::graph::Node;
 use crate::num::parallel::{ordered_map, ordered_map_indices};
@@ -46,6 +50,8 @@ pub use state::State;
 pub struct McmcFit {
     /// The models drawn, all of the same weight.
     pub ensemble: Ensemble,
+    /// Up to 1000 graphs in equal steps along the chains, equal ones merged, with parameters integrated out.
+    pub graphs: GraphBelief,
     /// `[i][j]` = probability of the edge `i -> j` over all graphs after burn-in, not only those drawn.
     pub edge_probabilities: Vec<Vec<f64>>,
     /// Do the chains agree?
