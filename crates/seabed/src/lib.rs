@@ -9,6 +9,7 @@
 //! - [`graph`]: directed acyclic graphs, equivalence classes, distances;
 //! - [`data`]: measurements and who was intervened on, files in and out; [`settings`]: what people write;
 //! - [`scm`]: structural causal models, and ensembles of them;
+//! - [`belief`]: weighted graphs, and the law of new rows under each;
 //! - [`posterior`]: from data to an ensemble;
 //! - [`mod@design`]: from an ensemble to the next batch of interventions;
 //! - [`world`]: what answers an intervention;
@@ -16,6 +17,7 @@
 //! - [`campaign`]: the loop in memory.
 #![warn(missing_docs)]
 
+pub mod belief;
 pub mod campaign;
 pub mod data;
 pub mod design;

@@ -16,6 +16,11 @@ pub fn product<T: RealField>(out: MatMut<'_, T>, a: MatRef<'_, T>, b: MatRef<'_,
     matmul(out, Accum::Replace, a, b, one(), Par::Seq);
 }
 
+/// Replaces B, [n, m], by L⁻¹ B for a lower triangular L.
+pub fn solve_lower_in_place(lower: MatRef<'_, f64>, b: MatMut<'_, f64>) {
+    solve_lower_triangular_in_place(lower, b, Par::Seq);
+}
+
 /// The lower triangular L with L Lᵀ = A, for a symmetric positive definite A.
 pub struct Cholesky {
     factor: Llt<f64>,
@@ -36,7 +41,7 @@ impl Cholesky {
 
     /// Replaces B, [n, m], by L⁻¹ B.
     pub fn solve_lower_in_place(&self, b: MatMut<'_, f64>) {
-        solve_lower_triangular_in_place(self.factor.L(), b, Par::Seq);
+        solve_lower_in_place(self.factor.L(), b);
     }
 
     /// A⁻¹, [n, n].

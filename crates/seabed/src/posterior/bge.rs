@@ -9,8 +9,9 @@ use std::sync::Mutex;
 
 use faer::Mat;
 
+use crate::belief::LinearConditional;
 use crate::graph::{Node, NodeSet};
-use crate::num::matrix::Cholesky;
+use crate::num::matrix::{Cholesky, solve_lower_in_place};
 use crate::num::random::Draws;
 use crate::num::special::ln_gamma;
 use crate::scm::Linear;
@@ -104,6 +105,34 @@ impl Bge {
             - 0.5 * (rows + freedom + 1.0) * of_family
     }
 
+    /// What is known about the mechanism given the parents, which come in ascending order; none if numbers run out of digits.
+    pub fn conditional(&self, node: Node, parents: &NodeSet) -> Option<LinearConditional> {
+        let statistics = &self.statistics[self.statistics_of[node]];
+        let factor = statistics.factor(node, parents, self.nodes)?;
+        let (l, size) = (factor.factor(), parents.len());
+        // The weights have the covariance σ² (L Lᵀ)⁻¹, so L⁻ᵀ is a factor of it; and the last row of the factor is L⁻¹ R_pa,j.
+        let mut inverse = Mat::<f64>::identity(size, size);
+        solve_lower_in_place(l.submatrix(0, 0, size, size), inverse.as_mut());
+        let weight = |k: usize| (0..size).map(|m| inverse[(m, k)] * l[(size, m)]).sum();
+        let entry = |row: usize, column: usize| match (row, column) {
+            (0, 0) => (statistics.rows + self.mean_weight).sqrt().recip(),
+            (0, _) | (_, 0) => 0.0,
+            _ => inverse[(column - 1, row - 1)],
+        };
+        Some(LinearConditional {
+            degrees: self.degrees(statistics, size),
+            scale: l[(size, size)] * l[(size, size)],
+            centre: parents.iter().map(|parent| statistics.mean[parent]).collect(),
+            location: [statistics.mean[node]].into_iter().chain((0..size).map(weight)).collect(),
+            factor: (0..=size).flat_map(|row| (0..=size).map(move |column| entry(row, column))).collect(),
+        })
+    }
+
+    /// Degrees of freedom of the noise given so many parents.
+    fn degrees(&self, statistics: &Statistics, parents: usize) -> f64 {
+        statistics.rows + self.freedom - self.nodes as f64 + parents as f64 + 1.0
+    }
+
     /// A mechanism and a noise variance from their posterior given the parents; weights in ascending order of them.
     ///
     /// 1/σ² is a scaled χ², the weights are normal given σ², the intercept is normal given both.
@@ -113,7 +142,7 @@ impl Bge {
         let factor = statistics.factor(node, parents, self.nodes).expect("a set that has a score");
         let l = factor.factor();
         // χ² with a whole number of degrees of freedom, as a sum of squares.
-        let degrees = statistics.rows + self.freedom - self.nodes as f64 + size as f64 + 1.0;
+        let degrees = self.degrees(statistics, size);
         let chi_squared: f64 = (0..degrees.round() as usize).map(|_| draws.normal()).map(|z| z * z).sum();
         let variance = l[(size, size)] * l[(size, size)] / chi_squared;
         // L Lᵀ w = R_pa,j and the last row of the factor is L⁻¹ R_pa,j: one back substitution gives the mean, and

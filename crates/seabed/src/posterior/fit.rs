@@ -7,6 +7,7 @@ use super::dibs::{self, Dibs};
 use super::mcmc::{self, Mcmc};
 use super::{FitError, Knowledge, StateMismatch};
 use crate::JSON_VERSION;
+use crate::belief::GraphBelief;
 use crate::data::Dataset;
 use crate::num::random::Seed;
 use crate::observer::Observer;
@@ -118,6 +119,8 @@ impl State {
 pub struct Fit {
     /// The weighted models.
     pub ensemble: Ensemble,
+    /// What is believed about the graph with parameters integrated out, if this posterior knows it (Markov chains).
+    pub graphs: Option<GraphBelief>,
     /// Draws that were made; equal ones may be merged in the ensemble.
     pub draws: usize,
     /// Draws from which edges had to be removed because of a cycle.

@@ -2,7 +2,7 @@
 
 use super::Scm;
 use crate::data::Names;
-use crate::graph::Node;
+use crate::graph::{Dag, Node};
 use crate::num::{log_sum_exp, sum_in_order};
 
 /// Weighted models over the same variables; never empty, weights positive with sum 1.
@@ -105,24 +105,8 @@ impl Ensemble {
     /// `[i][j]` = probability of the edge `i -> j`, to 12 decimals: exactly 0 where no draw has it, exactly 1 where all
     /// have it.
     pub fn edge_probabilities(&self) -> Vec<Vec<f64>> {
-        let nodes = self.names().len();
-        let mut sums = vec![vec![0.0; nodes]; nodes];
-        let mut counts = vec![vec![0; nodes]; nodes];
-        for (draw, weight) in self.draws.iter().zip(&self.weights) {
-            for (from, to) in draw.dag().edges() {
-                sums[from][to] += weight;
-                counts[from][to] += 1;
-            }
-        }
-        let all = self.draws.len();
-        // Equal sums of weights must be equal numbers, in whatever order they were added: rankings and bins see ties.
-        let rounded = |p: f64| (p * 1e12).round() / 1e12;
-        let probability = |from: Node, to: Node| match counts[from][to] {
-            0 => 0.0,
-            count if count == all => 1.0,
-            _ => rounded(sums[from][to]).clamp(1e-12, 1.0 - 1e-12),
-        };
-        (0..nodes).map(|from| (0..nodes).map(|to| probability(from, to)).collect()).collect()
+        let graphs = self.draws.iter().zip(&self.weights).map(|(draw, weight)| (draw.dag(), *weight));
+        edge_probabilities(self.names().len(), graphs)
     }
 
     /// Entropy of the edge probabilities, summed over all ordered pairs, in nats: 0 when every edge is decided.
@@ -137,4 +121,29 @@ impl Ensemble {
             values.iter().zip(&self.weights).map(|(x, weight)| x + weight.ln()).collect();
         log_sum_exp(&weighted)
     }
+}
+
+/// As [`Ensemble::edge_probabilities`], of weighted graphs.
+pub(crate) fn edge_probabilities<'a>(
+    nodes: usize,
+    graphs: impl Iterator<Item = (&'a Dag, f64)>,
+) -> Vec<Vec<f64>> {
+    let mut sums = vec![vec![0.0; nodes]; nodes];
+    let mut counts = vec![vec![0; nodes]; nodes];
+    let mut all = 0;
+    for (graph, weight) in graphs {
+        all += 1;
+        for (from, to) in graph.edges() {
+            sums[from][to] += weight;
+            counts[from][to] += 1;
+        }
+    }
+    // Equal sums of weights must be equal numbers, in whatever order they were added: rankings and bins see ties.
+    let rounded = |p: f64| (p * 1e12).round() / 1e12;
+    let probability = |from: Node, to: Node| match counts[from][to] {
+        0 => 0.0,
+        count if count == all => 1.0,
+        _ => rounded(sums[from][to]).clamp(1e-12, 1.0 - 1e-12),
+    };
+    (0..nodes).map(|from| (0..nodes).map(|to| probability(from, to)).collect()).collect()
 }

@@ -14,6 +14,7 @@ mod npz;
 mod waves;
 
 pub(crate) use by_name::ByName;
+pub(crate) use ensemble::edge_probabilities;
 pub use ensemble::{Ensemble, EnsembleError};
 pub use file::ScmFileError;
 pub use intervention::{Intervention, InterventionError};

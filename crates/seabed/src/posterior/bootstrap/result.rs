@@ -38,6 +38,7 @@ impl From<BootstrapFit> for Fit {
         Self {
             draws: fit.scores.len(),
             ensemble: fit.ensemble,
+            graphs: None,
             repaired: 0,
             warning: None,
             notes: Vec::new(),

@@ -62,6 +62,7 @@ impl From<DibsFit> for Fit {
         Self {
             draws: fit.ensemble.draws().len(),
             ensemble: fit.ensemble,
+            graphs: None,
             repaired: fit.repaired,
             warning: None,
             notes: Vec::new(),

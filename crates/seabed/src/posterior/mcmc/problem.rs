@@ -3,12 +3,14 @@
 //! A node sees only rows in which it was not a target, and the units of all variables are those of these rows. So new
 //! rows in which it was a target change none of its scores, and the scores of an earlier round can be kept.
 
-use std::sync::OnceLock;
+use std::collections::HashMap;
+use std::sync::{Mutex, OnceLock};
 
 use super::features::{Spectrum, Weights};
-use super::gp::{Hyper, LENGTHS, LINEAR, Regression, SIGMA, SMOOTH, usual};
+use super::gp::{self, Hyper, LENGTHS, LINEAR, Regression, SIGMA, SMOOTH, usual};
 use super::settings::{Family, Mcmc};
 use super::table::{Mask, bit, nodes_of, set_of};
+use crate::belief::{Conditional, MOST_CENTRES, ProcessConditional};
 use crate::data::Dataset;
 use crate::graph::{Node, NodeSet};
 use crate::num::fingerprint;
@@ -35,12 +37,14 @@ enum Terms {
         columns: Vec<Vec<f64>>,
         /// The hyperparameters of every single parent, from which larger sets start; found when first needed.
         singles: OnceLock<Vec<Option<Hyper>>>,
+        /// The hyperparameters of every set that was asked for, and their score.
+        fitted: Mutex<HashMap<Mask, Option<(Hyper, f64)>>>,
     },
 }
 
 /// Rows up to which the marginal likelihood is that of the process itself; beyond, hyperparameters come from so many
 /// rows evenly spread, and all rows are seen through these.
-pub(super) const EXACT_ROWS: usize = 300;
+pub(super) const EXACT_ROWS: usize = MOST_CENTRES;
 
 impl Problem {
     pub fn new(settings: &Mcmc, data: &Dataset, node: Node) -> Self {
@@ -79,7 +83,9 @@ impl Problem {
                     freedom,
                 )))
             }
-            Family::GaussianProcess => Terms::Gp { columns, singles: OnceLock::new() },
+            Family::GaussianProcess => {
+                Terms::Gp { columns, singles: OnceLock::new(), fitted: Mutex::default() }
+            }
         };
         Self { node, nodes, units, mark, terms }
     }
@@ -97,6 +103,30 @@ impl Problem {
                     found => found.map(|(_, score)| score),
                 };
                 score.unwrap_or(f64::NAN)
+            }
+        }
+    }
+
+    /// The law of the node's value given the parents' values, in ascending order of the parents and in the data's units;
+    /// none if numbers run out of digits.
+    pub fn conditional(&self, parents: Mask) -> Option<Conditional> {
+        let units: Vec<(f64, f64)> = nodes_of(parents).map(|k| self.units[k]).collect();
+        let unit = self.units[self.node];
+        match &self.terms {
+            Terms::Linear(bge) => {
+                let found = bge.conditional(self.node, &set_of(parents, self.nodes))?;
+                Some(Conditional::Linear(found.rescaled(unit, &units)))
+            }
+            Terms::Gp { columns, .. } => {
+                let kernel = gp::kernel(&self.hyper(parents)?.0);
+                let rows = regression(columns, self.node, parents);
+                let process = ProcessConditional::new(unit, units.clone(), kernel.clone(), &rows)?;
+                if columns[0].len() <= EXACT_ROWS {
+                    return Some(Conditional::Process(Box::new(process)));
+                }
+                // As in the score of many rows, all variances have their most likely factor.
+                let kernel = kernel.scaled(process.misfit().max(1e-12));
+                Some(Conditional::Process(Box::new(ProcessConditional::new(unit, units, kernel, &rows)?)))
             }
         }
     }
@@ -146,8 +176,23 @@ impl Problem {
         (0..self.nodes).map(|k| if k == self.node { None } else { single(k) }).collect()
     }
 
-    fn hyper(&self, parents: Mask) -> Option<(Hyper, f64)> {
-        let Terms::Gp { columns, singles } = &self.terms else { return None };
+    /// The best hyperparameters and their score, searched for once.
+    pub(super) fn hyper(&self, parents: Mask) -> Option<(Hyper, f64)> {
+        let Terms::Gp { fitted, .. } = &self.terms else { return None };
+        let known =
+            fitted.lock().expect("no thread fails while it holds hyperparameters").get(&parents).cloned();
+        known.unwrap_or_else(|| {
+            let found = self.best_hyper(parents);
+            fitted
+                .lock()
+                .expect("no thread fails while it holds hyperparameters")
+                .insert(parents, found.clone());
+            found
+        })
+    }
+
+    fn best_hyper(&self, parents: Mask) -> Option<(Hyper, f64)> {
+        let Terms::Gp { columns, singles, .. } = &self.terms else { return None };
         let thinned = thinned(columns, self.node, parents);
         let regression = thinned.as_ref();
         let count = parents.count_ones() as usize;

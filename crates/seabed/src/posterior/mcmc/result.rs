@@ -1,6 +1,6 @@
 //! From chains to an ensemble: graphs evenly spaced along the chains, with parameters, in the data's units and order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -9,6 +9,7 @@ use super::diagnostics::Diagnostics;
 use super::problem::Problem;
 use super::state::State;
 use super::table::{Mask, nodes_of, set_of};
+use crate::belief::{Family, GraphBelief};
 use crate::data::{Dataset, Names};
 use crate::graph::{Dag, Node};
 use crate::num::parallel::ordered_map;
@@ -21,6 +22,8 @@ use crate::scm::{ByName, Ensemble, Mechanism, Scm};
 pub struct McmcFit {
     /// The models drawn, all of the same weight.
     pub ensemble: Ensemble,
+    /// Up to 1000 graphs in equal steps along the chains, equal ones merged, with parameters integrated out.
+    pub graphs: GraphBelief,
     /// `[i][j]` = probability of the edge `i -> j` over all graphs after burn-in, not only those drawn.
     pub edge_probabilities: Vec<Vec<f64>>,
     /// Do the chains agree?
@@ -55,6 +58,7 @@ impl McmcFit {
         let named = |&(from, to): &(Node, Node)| (names[from].clone(), names[to].clone());
         Fit {
             ensemble: self.ensemble,
+            graphs: Some(self.graphs),
             draws,
             repaired: 0,
             warning: warning.clone(),
@@ -87,7 +91,40 @@ pub(super) fn fit(
     let in_data_order = |(from, to): (Node, Node)| (by_name.from[from], by_name.from[to]);
     diagnostics.disputed = diagnostics.disputed.into_iter().map(in_data_order).collect();
     let ensemble = Ensemble::uniform(models).expect("at least one draw");
-    McmcFit { ensemble, edge_probabilities, diagnostics, state }
+    let graphs = belief(&chains, problems, data, by_name);
+    McmcFit { ensemble, graphs, edge_probabilities, diagnostics, state }
+}
+
+/// Graphs of a belief, before equal ones are merged.
+const GRAPHS: usize = 1000;
+
+/// Graphs in equal steps along the chains, and the law of every node given every set of parents that it has in them.
+fn belief(chains: &[&[Graph]], problems: &[Problem], data: &Dataset, by_name: &ByName) -> GraphBelief {
+    let nodes = problems.len();
+    let all = chains.iter().map(|chain| chain.len()).sum();
+    let graphs = drawn(chains, GRAPHS.min(all));
+    let sets = |graph: &&Graph| -> Vec<(Node, Mask)> {
+        graph.iter().enumerate().map(|(node, &parents)| (node, parents.into())).collect()
+    };
+    let distinct: Vec<(Node, Mask)> =
+        graphs.iter().flat_map(sets).collect::<BTreeSet<_>>().into_iter().collect();
+    let family = |&(node, parents): &(Node, Mask)| Family {
+        parents: nodes_of(parents).collect(),
+        conditional: problems[node].conditional(parents).expect("a set that has a score"),
+    };
+    let mut families = vec![Vec::new(); nodes];
+    for ((node, _), family) in distinct.iter().zip(ordered_map(&distinct, family)) {
+        families[*node].push(family);
+    }
+    let weighted = graphs.iter().map(|graph| (dag(graph), 1.0)).collect();
+    let sorted = data.reordered(&by_name.names).expect("the same names in another order");
+    let belief = GraphBelief::new(by_name.names.clone(), weighted, families, Some(sorted));
+    belief.expect("families of these graphs").reordered(data.names()).expect("the same names")
+}
+
+fn dag(graph: &Graph) -> Dag {
+    let parents = graph.iter().map(|&halves| set_of(halves.into(), graph.len())).collect();
+    Dag::from_parents(parents).expect("layers")
 }
 
 /// A model for every graph, with variables in the order of their names.
@@ -113,10 +150,8 @@ fn models(graphs: &[&Graph], problems: &[Problem], seed: Seed, by_name: &ByName)
         graphs.iter().zip(drawn).for_each(|(&draw, part)| parts[draw].push(part));
     }
     let model = |(graph, parts): (&&Graph, Vec<(Mechanism, f64)>)| {
-        let parents = graph.iter().map(|&halves| set_of(halves.into(), nodes)).collect();
-        let dag = Dag::from_parents(parents).expect("layers");
         let (mechanisms, noise) = parts.into_iter().unzip();
-        Scm::new(by_name.names.clone(), dag, mechanisms, noise).expect("finite parameters")
+        Scm::new(by_name.names.clone(), dag(graph), mechanisms, noise).expect("finite parameters")
     };
     graphs.iter().zip(parts).map(model).collect()
 }

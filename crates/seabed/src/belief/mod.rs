@@ -1,0 +1,25 @@
+//! What a posterior believes about graphs, with parameters integrated out.
+//!
+//! A [`GraphBelief`] is a weighted set of distinct graphs, and for every node and every set of parents that it has in one of
+//! them a [`Conditional`]: the law of its value given its parents' values, the data taken into account. So the density
+//! of new rows under a graph is a product over nodes, however many graphs there are. docs/math.md gives the formulas.
+
+mod file;
+mod given;
+mod graphs;
+mod kernel;
+mod linear;
+mod process;
+mod student;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+pub use file::BeliefFileError;
+pub use given::{Conditional, Given, Scratch};
+pub use graphs::{BeliefError, Family, GraphBelief};
+pub(crate) use kernel::{Kernel, KernelScratch, add_scaled, covariances, dot, matern};
+pub use linear::LinearConditional;
+pub use process::ProcessConditional;
+pub(crate) use process::{MOST_CENTRES, Regression};

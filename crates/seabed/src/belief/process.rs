@@ -1,0 +1,316 @@
+//! A mechanism that is a Gaussian process with its hyperparameters held, given the data.
+//!
+//! Rows are seen through some of them, the centres: C = Q + diag(K - Q) + σ² I, Q = K_nm K_mm⁻¹ K_mn (Snelson & Ghahramani,
+//! 2006), which is the process itself where the centres are all rows. New rows have their own covariance among
+//! themselves, so that repeated ones share what is unknown of the function: given the data the function has the mean
+//! k(x)·α and the covariance k(x, x') - k(x)ᵀ M k(x'), M = Bᵀ B, with k(x) the covariances with the centres.
+
+use std::sync::Arc;
+
+use faer::{Mat, MatMut, MatRef, Scale};
+
+use super::kernel::{Kernel, KernelScratch, add_scaled, dot};
+use super::table::Table;
+use crate::num::matrix::{Cholesky, product, solve_lower_in_place};
+
+/// Rows up to which all of them may be centres.
+pub(crate) const MOST_CENTRES: usize = 300;
+
+/// Centres are added until what they leave unexplained of the function at any row is below this share of the noise's
+/// variance. A single parent has a table, so that centres cost little.
+pub(super) fn accuracy(parents: usize) -> f64 {
+    if parents == 1 { 1e-6 } else { 1e-3 }
+}
+
+/// Of the function's own variance: what is below this is rounding.
+const ROUNDING: f64 = 1e-10;
+
+/// What is known about a mechanism: a Gaussian process given the data. Values come and go in the data's units.
+#[derive(Clone, Debug)]
+pub struct ProcessConditional {
+    /// Mean and standard deviation of the value in the rows.
+    unit: (f64, f64),
+    /// The same of every parent.
+    parent_units: Vec<(f64, f64)>,
+    /// All that follows is in these units.
+    kernel: Kernel,
+    /// `[parent][centre]`.
+    centres: Vec<Vec<f64>>,
+    /// α, [centres].
+    solved: Vec<f64>,
+    /// B, [centres, centres].
+    root: Mat<f64>,
+    misfit: f64,
+    /// Mean and variance over the values of a single parent.
+    table: Option<Table>,
+}
+
+/// Values of a node and of its parents, row by row, in units of their own.
+pub(crate) struct Regression<'a> {
+    /// [rows].
+    pub values: &'a [f64],
+    /// `[parent][row]`.
+    pub parents: Vec<&'a [f64]>,
+}
+
+/// A row of the batch, in the units inside.
+#[derive(Debug)]
+pub(super) struct Seen {
+    /// [parents].
+    point: Vec<f64>,
+    /// M k(x), [centres].
+    weights: Vec<f64>,
+    /// Its row of the factor of the covariance among the rows of the batch: earlier rows, then its own.
+    factor: Vec<f64>,
+    /// How far it was from what was expected, in standard deviations.
+    surprise: f64,
+}
+
+impl ProcessConditional {
+    /// The process given rows. None if numbers run out of digits.
+    pub(crate) fn new(
+        unit: (f64, f64),
+        parent_units: Vec<(f64, f64)>,
+        kernel: Kernel,
+        rows: &Regression,
+    ) -> Option<Self> {
+        let accuracy = accuracy(rows.parents.len());
+        Self::with_accuracy(unit, parent_units, kernel, rows, accuracy)
+    }
+
+    /// As [`ProcessConditional::new`], with the share of the noise that the centres may leave; 0 makes centres of all rows.
+    pub(crate) fn with_accuracy(
+        unit: (f64, f64),
+        parent_units: Vec<(f64, f64)>,
+        kernel: Kernel,
+        rows: &Regression,
+        accuracy: f64,
+    ) -> Option<Self> {
+        let n = rows.values.len();
+        let Centres { places, features, left } = Centres::new(&kernel, rows, accuracy);
+        let m = places.len();
+        // Everything is in terms of A = F Λ⁻¹ Fᵀ + I with Λ = diag(K - Q) + σ² I.
+        let sd: Vec<f64> = left.iter().map(|left| (kernel.noise + left.max(0.0)).sqrt()).collect();
+        let scaled = Mat::from_fn(m, n, |k, row| features[k][row] / sd[row]);
+        let y = Mat::from_fn(n, 1, |row, _| rows.values[row] / sd[row]);
+        let times = |a: MatRef<f64>, b: MatRef<f64>| {
+            let mut out = Mat::<f64>::zeros(a.nrows(), b.ncols());
+            product(out.as_mut(), a, b);
+            out
+        };
+        let squares = times(scaled.as_ref(), scaled.transpose()) + Mat::<f64>::identity(m, m);
+        let cross = times(scaled.as_ref(), y.as_ref());
+        let cholesky = Cholesky::of(squares.as_ref())?;
+        let mut explained = cross.clone();
+        cholesky.solve_in_place(explained.col_as_slice_mut(0));
+        let misfit =
+            times(y.transpose(), y.as_ref())[(0, 0)] - times(cross.transpose(), explained.as_ref())[(0, 0)];
+        // The columns of F at the centres are Lᵀ.
+        let lower = Mat::from_fn(m, m, |i, j| if j <= i { features[j][places[i]] } else { 0.0 });
+        let mut inverse = Mat::<f64>::identity(m, m);
+        solve_lower_in_place(lower.as_ref(), inverse.as_mut());
+        // M = L⁻ᵀ (I - A⁻¹) L⁻¹. Where next to nothing is known the difference is rounding, which must not make it negative.
+        let learned = Mat::<f64>::identity(m, m) - cholesky.inverse();
+        let positive =
+            |least: f64| Cholesky::of((&learned + Mat::<f64>::identity(m, m) * Scale(least)).as_ref());
+        let learned = [1e-14, 1e-11, 1e-8].into_iter().find_map(positive)?;
+        let root = times(learned.factor().transpose(), inverse.as_ref());
+        let solved = times(inverse.transpose(), explained.as_ref()).col_as_slice(0).to_vec();
+        let centres = rows.parents.iter().map(|x| places.iter().map(|&row| x[row]).collect()).collect();
+        let misfit = misfit / n as f64;
+        if !(misfit.is_finite() && solved.iter().all(|x| x.is_finite())) {
+            return None;
+        }
+        let mut process = Self { unit, parent_units, kernel, centres, solved, root, misfit, table: None };
+        process.table = Table::of(&process, rows);
+        Some(process)
+    }
+
+    /// Number of parents.
+    pub fn parents(&self) -> usize {
+        self.centres.len()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn centres(&self) -> usize {
+        self.solved.len()
+    }
+
+    #[cfg(test)]
+    pub(super) fn centre(&self, place: usize) -> impl Iterator<Item = f64> {
+        self.centres.iter().map(move |column| column[place])
+    }
+
+    #[cfg(test)]
+    pub(super) fn without_table(self) -> Self {
+        Self { table: None, ..self }
+    }
+
+    /// yᵀC⁻¹y/n: 1 on average where the hyperparameters are right.
+    pub(crate) fn misfit(&self) -> f64 {
+        self.misfit
+    }
+
+    /// The hyperparameters.
+    pub(super) fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// Mean and standard deviation of the value, and of every parent.
+    pub(super) fn units(&self) -> ((f64, f64), &[(f64, f64)]) {
+        (self.unit, &self.parent_units)
+    }
+
+    /// Mean and variance of every outcome, in units inside, into `mean` and `variance`; `points` hold a column for every
+    /// parent, in units inside too.
+    pub(super) fn predict(
+        &self,
+        points: &[&[f64]],
+        seen: &[Arc<Seen>],
+        mean: &mut [f64],
+        variance: &mut [f64],
+        scratch: &mut ProcessScratch,
+    ) {
+        let block = (CACHE / self.solved.len()).clamp(8, 256);
+        for start in (0..mean.len()).step_by(block) {
+            let rows = start..(start + block).min(mean.len());
+            let points: Vec<&[f64]> = points.iter().map(|x| &x[rows.clone()]).collect();
+            self.predict_block(&points, seen, &mut mean[rows.clone()], &mut variance[rows], scratch);
+        }
+    }
+
+    fn predict_block(
+        &self,
+        points: &[&[f64]],
+        seen: &[Arc<Seen>],
+        mean: &mut [f64],
+        variance: &mut [f64],
+        scratch: &mut ProcessScratch,
+    ) {
+        let ProcessScratch { near, image, shared, kernel } = scratch;
+        let (m, count) = (self.solved.len(), mean.len());
+        let known = self.table.as_ref().is_some_and(|table| table.read(points[0], mean, variance));
+        if !known || !seen.is_empty() {
+            near.resize(m * count, 0.0);
+            let centres: Vec<&[f64]> = self.centres.iter().map(|column| &column[..]).collect();
+            self.kernel.between(points, &centres, near, kernel);
+        }
+        if !known {
+            image.resize(m * count, 0.0);
+            let near = MatRef::from_column_major_slice(near, m, count);
+            product(MatMut::from_column_major_slice_mut(image, m, count), self.root.as_ref(), near);
+            for (k, (near, image)) in near.col_iter().zip(image.chunks_exact(m)).enumerate() {
+                // What the table knows stays: a prediction does not depend on the other outcomes.
+                if self.table.as_ref().is_some_and(|table| table.covers(points[0][k])) {
+                    continue;
+                }
+                let near = near.try_as_col_major().expect("columns").as_slice();
+                mean[k] = dot(near, &self.solved);
+                let own = self.kernel.own(points.iter().map(|x| x[k]));
+                variance[k] = self.kernel.noise + (own - dot(image, image)).max(0.0);
+            }
+        }
+        shared.resize(seen.len(), Vec::new());
+        for (r, row) in seen.iter().enumerate() {
+            let (earlier, rest) = shared.split_at_mut(r);
+            let shared = &mut rest[0];
+            shared.resize(count, 0.0);
+            let point: Vec<&[f64]> = row.point.iter().map(std::slice::from_ref).collect();
+            self.kernel.between(points, &point, shared, kernel);
+            for (shared, near) in shared.iter_mut().zip(near.chunks_exact(m)) {
+                *shared -= dot(near, &row.weights);
+            }
+            for (earlier, factor) in earlier.iter().zip(&row.factor) {
+                add_scaled(shared, -factor, earlier);
+            }
+            for ((shared, mean), variance) in shared.iter_mut().zip(&mut *mean).zip(&mut *variance) {
+                *shared /= row.factor[r];
+                *mean += *shared * row.surprise;
+                *variance = (*variance - *shared * *shared).max(self.kernel.noise);
+            }
+        }
+    }
+
+    /// What a row tells that comes after `seen`, all in units inside.
+    pub(super) fn see(&self, value: f64, point: &[f64], seen: &[Arc<Seen>]) -> Seen {
+        let columns: Vec<&[f64]> = point.iter().map(std::slice::from_ref).collect();
+        let (mut mean, mut variance) = ([0.0], [0.0]);
+        let mut scratch = ProcessScratch::default();
+        self.predict_block(&columns, seen, &mut mean, &mut variance, &mut scratch);
+        let m = self.solved.len();
+        let mut near = vec![0.0; m];
+        let centres: Vec<&[f64]> = self.centres.iter().map(|column| &column[..]).collect();
+        self.kernel.between(&columns, &centres, &mut near, &mut scratch.kernel);
+        let times = |a: MatRef<f64>, b: &[f64]| {
+            let mut out = vec![0.0; m];
+            product(
+                MatMut::from_column_major_slice_mut(&mut out, m, 1),
+                a,
+                MatRef::from_column_major_slice(b, m, 1),
+            );
+            out
+        };
+        let image = times(self.root.as_ref(), &near);
+        let weights = times(self.root.transpose(), &image);
+        let sd = variance[0].sqrt();
+        let factor = scratch.shared.iter().map(|shared| shared[0]).chain([sd]).collect();
+        Seen { point: point.to_vec(), weights, factor, surprise: (value - mean[0]) / sd }
+    }
+}
+
+/// Memory of predictions.
+#[derive(Default)]
+pub(super) struct ProcessScratch {
+    /// Covariances with the centres, [centres, outcomes].
+    near: Vec<f64>,
+    /// B times these.
+    image: Vec<f64>,
+    /// What outcomes share with the rows of the batch, `[row][outcome]`.
+    shared: Vec<Vec<f64>>,
+    kernel: KernelScratch,
+}
+
+/// Covariances that are worked on at a time.
+const CACHE: usize = 8192;
+
+/// The rows that stand for all.
+struct Centres {
+    /// Which they are.
+    places: Vec<usize>,
+    /// F = L⁻¹ K_mn, L Lᵀ = K_mm, `[centre][row]`, so that Q = FᵀF.
+    features: Vec<Vec<f64>>,
+    /// diag(K - Q).
+    left: Vec<f64>,
+}
+
+impl Centres {
+    /// One after the other the row that is least explained by those before it: Cholesky's factorisation with pivots.
+    fn new(kernel: &Kernel, rows: &Regression, accuracy: f64) -> Self {
+        let n = rows.values.len();
+        let mut left: Vec<f64> = (0..n).map(|row| kernel.own(rows.parents.iter().map(|x| x[row]))).collect();
+        let largest = left.iter().copied().fold(0.0, f64::max);
+        let least = (accuracy * kernel.noise).max(ROUNDING * largest);
+        let (mut places, mut features) = (Vec::new(), Vec::<Vec<f64>>::new());
+        let mut scratch = KernelScratch::default();
+        while places.len() < MOST_CENTRES {
+            let place = (0..n).fold(0, |best, row| if left[row] > left[best] { row } else { best });
+            if left[place] <= least {
+                break;
+            }
+            let mut feature = vec![0.0; n];
+            let point: Vec<&[f64]> = rows.parents.iter().map(|x| std::slice::from_ref(&x[place])).collect();
+            kernel.between(&point, &rows.parents, &mut feature, &mut scratch);
+            for earlier in &features {
+                add_scaled(&mut feature, -earlier[place], earlier);
+            }
+            let root = left[place].sqrt();
+            feature.iter_mut().for_each(|x| *x /= root);
+            feature[place] = root;
+            left.iter_mut().zip(&feature).for_each(|(left, x)| *left -= x * x);
+            left[place] = 0.0;
+            places.push(place);
+            features.push(feature);
+        }
+        Self { places, features, left }
+    }
+}

@@ -1,0 +1,107 @@
+//! The way to the hyperparameters with the highest score: quasi-Newton steps (BFGS).
+
+use super::{Hyper, RANGE, Regression, SIGMA};
+
+/// The search ends when a step gains less than this.
+const LEAST_GAIN: f64 = 0.01;
+const MOST_STEPS: usize = 25;
+
+impl Regression<'_> {
+    /// The hyperparameters with the highest score near the start, and the score: quasi-Newton (BFGS).
+    pub fn fitted(&self, start: &[f64]) -> Option<(Hyper, f64)> {
+        let pairs = self.pairs();
+        let size = start.len();
+        let mut at = start.to_vec();
+        let (mut value, mut gradient) = self.evaluate(&at, &pairs)?;
+        // The noise is known to 1/√(2n), other hyperparameters to a third or so.
+        let first = |place: usize| if place == SIGMA { 0.5 / self.values.len() as f64 } else { 0.1 };
+        let mut inverse: Vec<Vec<f64>> =
+            (0..size).map(|a| (0..size).map(|b| if a == b { first(a) } else { 0.0 }).collect()).collect();
+        for _ in 0..MOST_STEPS {
+            let mut step: Vec<f64> =
+                inverse.iter().map(|row| row.iter().zip(&gradient).map(|(h, g)| h * g).sum()).collect();
+            // What a parabola promises; the curvature is only roughly known.
+            let promised = 0.5 * step.iter().zip(&gradient).map(|(s, g)| s * g).sum::<f64>();
+            if promised < 0.2 * LEAST_GAIN {
+                break;
+            }
+            let longest = step.iter().fold(0.0f64, |most, s| most.max(s.abs()));
+            if longest > 1.0 {
+                step.iter_mut().for_each(|s| *s /= longest);
+            }
+            let mut share = 1.0;
+            let found = loop {
+                let next: Vec<f64> =
+                    at.iter().zip(&step).map(|(x, s)| (x + share * s).clamp(-RANGE, RANGE)).collect();
+                let moved: Vec<f64> = next.iter().zip(&at).map(|(a, b)| a - b).collect();
+                let expected: f64 = moved.iter().zip(&gradient).map(|(m, g)| m * g).sum();
+                if let Some((score, slopes)) =
+                    self.evaluate(&next, &pairs).filter(|(score, _)| *score >= value + 1e-4 * expected)
+                {
+                    break Some((next, moved, score, slopes));
+                }
+                share *= 0.3;
+                if share * longest.min(1.0) < 1e-4 {
+                    break None;
+                }
+            };
+            let Some((next, moved, score, slopes)) = found else { break };
+            let gain = score - value;
+            let turned: Vec<f64> = gradient.iter().zip(&slopes).map(|(old, new)| old - new).collect();
+            update(&mut inverse, &moved, &turned);
+            (at, value, gradient) = (next, score, slopes);
+            if gain < LEAST_GAIN {
+                break;
+            }
+        }
+        Some((at, value))
+    }
+}
+
+/// The BFGS update of the inverse of the negative Hessian.
+fn update(inverse: &mut [Vec<f64>], moved: &[f64], turned: &[f64]) {
+    let curvature: f64 = moved.iter().zip(turned).map(|(s, y)| s * y).sum();
+    let size =
+        moved.iter().map(|s| s * s).sum::<f64>().sqrt() * turned.iter().map(|y| y * y).sum::<f64>().sqrt();
+    if curvature <= 1e-8 * size {
+        return;
+    }
+    let along: Vec<f64> =
+        inverse.iter().map(|row| row.iter().zip(turned).map(|(h, y)| h * y).sum()).collect();
+    let square: f64 = along.iter().zip(turned).map(|(a, y)| a * y).sum();
+    for (a, row) in inverse.iter_mut().enumerate() {
+        for (b, entry) in row.iter_mut().enumerate() {
+            *entry += (1.0 + square / curvature) * moved[a] * moved[b] / curvature
+                - (along[a] * moved[b] + moved[a] * along[b]) / curvature;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::toys::{columns, regression};
+    use super::super::usual;
+    use super::*;
+
+    /// No point around the one found is better by more than the search may leave.
+    #[test]
+    fn the_search_finds_a_maximum() {
+        for seed in 0..6 {
+            let mut columns = columns(3, 60, 20 + seed);
+            for row in 0..60 {
+                let (a, b, noise) = (columns[1][row], columns[2][row], columns[0][row]);
+                columns[0][row] = (1.5 * a).sin() + 0.3 * b + 0.2 * noise;
+            }
+            let regression = regression(&columns);
+            let (hyper, score) = regression.fitted(&usual(2)).unwrap();
+            let around = (0..hyper.len()).flat_map(|place| [(place, 0.05), (place, -0.05)]);
+            for (place, step) in around {
+                let mut other = hyper.clone();
+                other[place] += step;
+                let there = regression.log_posterior(&other).unwrap().0;
+                assert!(there < score + 0.05, "{place} {step}: {there} {score}");
+            }
+            assert!((hyper[SIGMA].exp() - 0.2).abs() < 0.08, "noise {}", hyper[SIGMA].exp());
+        }
+    }
+}
