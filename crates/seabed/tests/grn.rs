@@ -145,7 +145,7 @@ fn a_cycle_can_be_simulated_but_is_no_dag() {
     let message = network.dag().unwrap_err().to_string();
     assert!(
         message
-            == "the gene network has a cycle, A -> B -> A; it can be simulated, but this needs a network without cycles"
+            == "the gene network has a cycle, A -> B -> A; it can be simulated, but a network without cycles is needed here"
             || message.contains("B -> A -> B"),
         "{message}"
     );
@@ -254,7 +254,7 @@ fn a_bad_file_is_refused_with_the_reaction_and_the_parameter() {
         (
             delta.clone(),
             format!("{delta}{}", p("gamma", "1")),
-            "reaction \"A_degradation\": the parameter \"gamma\" means nothing here",
+            "reaction \"A_degradation\": the parameter \"gamma\" is unknown",
         ),
         (
             p("k_1", "0.3"),
@@ -297,7 +297,7 @@ fn a_bad_file_is_refused_with_the_reaction_and_the_parameter() {
         (
             "reaction id=\"A_synthesis\"".into(),
             "reaction id=\"C_synthesis\"".into(),
-            "reaction \"C_synthesis\": its id is not GENE_synthesis or GENE_degradation of a species of the file",
+            "reaction \"C_synthesis\": its id must be GENE_synthesis or GENE_degradation, where GENE is a species in the file",
         ),
         (
             "reaction id=\"A_synthesis\"".into(),
@@ -310,7 +310,7 @@ fn a_bad_file_is_refused_with_the_reaction_and_the_parameter() {
             "<species id=\"C\" /><species id=\"A\"".into(),
             "there is no reaction \"C_synthesis\"",
         ),
-        ("<listOfSpecies>".into(), "<listOfGenes>".into(), "this is no XML that we read"),
+        ("<listOfSpecies>".into(), "<listOfGenes>".into(), "this is not readable as XML"),
         ("<model name".into(), "<model nam".into(), ""),
     ];
     for (from, to, expected) in cases {

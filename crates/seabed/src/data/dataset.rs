@@ -355,15 +355,15 @@ mod tests {
         };
         assert_eq!(
             message(vec![vec![1.0]], vec![none.clone()]),
-            "a data set needs one column per name, but 2 were expected and 1 are given"
+            "a data set needs one column per name: expected 2, got 1"
         );
         assert_eq!(
             message(vec![vec![1.0], vec![]], vec![none.clone()]),
-            "a data set needs one value per row in every column, but 1 were expected and 0 are given"
+            "a data set needs one value per row in every column: expected 1, got 0"
         );
         assert_eq!(
             message(vec![vec![1.0], vec![1.0]], vec![]),
-            "a data set needs one set of targets per row, but 1 were expected and 0 are given"
+            "a data set needs one set of targets per row: expected 1, got 0"
         );
         assert_eq!(
             message(vec![vec![1.0], vec![f64::NAN]], vec![none]),

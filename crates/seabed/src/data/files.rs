@@ -170,7 +170,7 @@ mod tests {
         let error = read_table(Path::new("data.xlsx"), &ReadOptions::default()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "data.xlsx: tables are read and written as .csv or .parquet; the name must end in one of them"
+            "data.xlsx: unknown file type; tables are .csv or .parquet files"
         );
     }
 }

@@ -42,7 +42,7 @@ pub enum GraphFileError {
         text: Excerpt,
     },
     /// A row whose name is not that of its column.
-    #[error("{at}: the row is called {row}, but rows have the order of the columns, and this is {column}'s")]
+    #[error("{at}: the row is called {row}, but rows must be in the order of the columns, and {column} comes next")]
     RowName {
         /// The row.
         at: Box<Place>,
@@ -61,7 +61,7 @@ pub enum GraphFileError {
     },
     /// Edges in a circle.
     #[error("the graph has a cycle: {}{}", circle(.cycle), if cycle.len() == 2 {
-        " (both directions are an undirected edge; here every edge needs one direction)"
+        " (an edge in both directions is undirected; here every edge needs one direction)"
     } else {
         ""
     })]
@@ -70,7 +70,7 @@ pub enum GraphFileError {
         cycle: Vec<String>,
     },
     /// Undirected edges that no equivalence class has.
-    #[error("this is no essential graph: {}", .reason.with_names(|node| super::wording::argument(&names[node])))]
+    #[error("this is not an essential graph: {}", .reason.with_names(|node| super::wording::argument(&names[node])))]
     NotEssential {
         /// What is wrong.
         reason: EssentialGraphError,

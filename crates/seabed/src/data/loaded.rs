@@ -25,14 +25,14 @@ pub enum DataWarning {
         value: f64,
     },
     /// 0, 1, 2, ... or 1, 2, 3, ... down the rows.
-    #[error("column {} counts the rows; if it is not a variable, leave it out with --ignore {}",
+    #[error("column {} looks like a row number; if it is not a variable, leave it out with --ignore {}",
         Excerpt::new(.column), argument(.column))]
     RowCounter {
         /// Its name.
         column: String,
     },
     /// The index that pandas writes beside the columns.
-    #[error("column {} is an index that pandas wrote; it is left out", Excerpt::new(.column))]
+    #[error("column {} is an index written by pandas; it is ignored", Excerpt::new(.column))]
     IndexLeftOut {
         /// Its name.
         column: String,

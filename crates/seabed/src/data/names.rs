@@ -48,7 +48,7 @@ pub enum NameError {
         second: usize,
     },
     /// A line break, a tab or another character that cannot be printed.
-    #[error("the name {name} of column {column} holds a line break or another control character; rename it")]
+    #[error("the name {name} of column {column} contains a line break or another control character; rename it")]
     ControlCharacter {
         /// The name as it was given.
         name: Excerpt,
@@ -56,7 +56,7 @@ pub enum NameError {
         column: usize,
     },
     /// The character that joins targets.
-    #[error("the name {name} of column {column} holds `;`, which joins the names of targets; rename it")]
+    #[error("the name {name} of column {column} contains `;`, which separates the names of targets; rename it")]
     Separator {
         /// The name as it was given.
         name: Excerpt,
@@ -64,7 +64,7 @@ pub enum NameError {
         column: usize,
     },
     /// The name of the column of targets.
-    #[error("no variable can be called \"intervention_targets\": that column says who was intervened on")]
+    #[error("no variable can be called \"intervention_targets\": the name is reserved for the column of targets")]
     Reserved,
 }
 
@@ -173,12 +173,12 @@ mod tests {
             (&["a", "b", "a"], "columns 1 and 3 are both called \"a\"; give each column its own name"),
             (
                 &["a\nb"],
-                "the name \"a\\nb\" of column 1 holds a line break or another control character; rename it",
+                "the name \"a\\nb\" of column 1 contains a line break or another control character; rename it",
             ),
-            (&["a;b"], "the name \"a;b\" of column 1 holds `;`, which joins the names of targets; rename it"),
+            (&["a;b"], "the name \"a;b\" of column 1 contains `;`, which separates the names of targets; rename it"),
             (
                 &["intervention_targets"],
-                "no variable can be called \"intervention_targets\": that column says who was intervened on",
+                "no variable can be called \"intervention_targets\": the name is reserved for the column of targets",
             ),
         ];
         for (names, message) in cases {

@@ -92,7 +92,7 @@ impl fmt::Display for Remedy {
         match self {
             Self::DecimalPoint(number) => write!(f, "write decimals with a point: {number}"),
             Self::CallItTargets => {
-                f.write_str("if this column says who was intervened on, call it \"intervention_targets\"")
+                f.write_str("if this column lists the variables that were intervened on, call it \"intervention_targets\"")
             }
             Self::LeaveOut(column) => {
                 write!(f, "if this column is not a variable, leave it out with --ignore {}", argument(column))
@@ -115,7 +115,7 @@ pub(super) fn argument(name: &str) -> String {
 pub(super) fn list(names: &[String]) -> String {
     const SHOWN: usize = 12;
     let shown: Vec<String> = names.iter().take(SHOWN).map(|name| argument(name)).collect();
-    let rest = if names.len() > SHOWN { format!(", ... ({} in all)", names.len()) } else { String::new() };
+    let rest = if names.len() > SHOWN { format!(", ... ({} in total)", names.len()) } else { String::new() };
     shown.join(", ") + &rest
 }
 
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn long_lists_are_cut() {
         let names: Vec<String> = (1..=14).map(|k| format!("X{k}")).collect();
-        assert_eq!(list(&names), "X1, X2, X3, X4, X5, X6, X7, X8, X9, X10, X11, X12, ... (14 in all)");
+        assert_eq!(list(&names), "X1, X2, X3, X4, X5, X6, X7, X8, X9, X10, X11, X12, ... (14 in total)");
         assert_eq!(list(&["a b".into(), "c".into()]), "\"a b\", c");
     }
 }

@@ -9,7 +9,7 @@ use super::network::MOST_MODULES;
 #[non_exhaustive]
 pub enum NetworkError {
     /// Not XML at all, or XML that we do not read.
-    #[error("this is no XML that we read: {reason}")]
+    #[error("this is not readable as XML: {reason}")]
     Xml {
         /// What the parser says.
         reason: String,
@@ -18,13 +18,13 @@ pub enum NetworkError {
     #[error("the file has a document type declaration (<!DOCTYPE …>), which SBML does not need; remove it")]
     DocumentType,
     /// More bytes than any network has.
-    #[error("the file has more than {most} bytes; a network of a thousand genes has some three million")]
+    #[error("the file has more than {most} bytes; a network of a thousand genes has about three million")]
     TooLarge {
         /// How many are read.
         most: usize,
     },
     /// No model with species and reactions.
-    #[error("there is no {element}; a network is SBML level 2 as GeneNetWeaver writes it")]
+    #[error("there is no {element}; a network is an SBML level 2 file as GeneNetWeaver writes it")]
     NoElement {
         /// What is missing.
         element: &'static str,
@@ -54,10 +54,10 @@ pub enum NetworkError {
     #[error("no gene can be called \"_void_\": it is the source and the sink of all reactions")]
     Void,
     /// A gene's name that no variable can have.
-    #[error("the genes' names: {0}")]
+    #[error("gene names: {0}")]
     Name(#[from] NameError),
     /// A reaction that is neither a synthesis nor a degradation of a gene.
-    #[error("reaction {reaction}: its id is not GENE_synthesis or GENE_degradation of a species of the file")]
+    #[error("reaction {reaction}: its id must be GENE_synthesis or GENE_degradation, where GENE is a species in the file")]
     UnknownReaction {
         /// Its id.
         reaction: Excerpt,
@@ -92,7 +92,7 @@ pub enum NetworkError {
     },
     /// A parameter that means nothing here.
     #[error(
-        "reaction {reaction}: the parameter {parameter} means nothing here; modules are numbered from 1 without \
+        "reaction {reaction}: the parameter {parameter} is unknown; modules are numbered from 1 without \
          gaps, `a` has one value for each of their states, `k` and `n` one for each modifier"
     )]
     UnknownParameter {
@@ -145,7 +145,7 @@ pub enum NetworkError {
         genes: usize,
     },
     /// A gene that regulates another one twice.
-    #[error("reaction {reaction}: modifier {input} is listed before; a gene regulates another one once")]
+    #[error("reaction {reaction}: modifier {input} is already listed; list each regulator once")]
     TwiceRegulator {
         /// The reaction.
         reaction: Excerpt,
@@ -176,7 +176,7 @@ pub enum NetworkError {
         module: usize,
     },
     /// More modules than we simulate.
-    #[error("reaction {reaction}: {modules} modules are more than the {MOST_MODULES} that are simulated")]
+    #[error("reaction {reaction}: {modules} modules, but at most {MOST_MODULES} can be simulated")]
     TooManyModules {
         /// The reaction.
         reaction: Excerpt,
@@ -195,7 +195,7 @@ pub enum NetworkError {
     },
     /// Regulation in a circle: fine for a simulation, not for what needs a DAG.
     #[error(
-        "the gene network has a cycle, {}; it can be simulated, but this needs a network without cycles",
+        "the gene network has a cycle, {}; it can be simulated, but a network without cycles is needed here",
         cycle.iter().chain(cycle.first()).map(String::as_str).collect::<Vec<_>>().join(" -> ")
     )]
     Cycle {
