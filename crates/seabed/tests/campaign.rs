@@ -28,12 +28,8 @@ fn outcomes(design: &Intervention, rows: usize, seed: u64) -> Dataset {
 }
 
 fn posterior(kind: PosteriorKind) -> Posterior {
-    let settings = PosteriorSettings {
-        draws: 10,
-        particles: 3,
-        steps: 40,
-        ..PosteriorSettings::for_own_data(kind)
-    };
+    let settings =
+        PosteriorSettings { draws: 10, particles: 3, steps: 40, ..PosteriorSettings::for_own_data(kind) };
     settings.check(None).unwrap()
 }
 

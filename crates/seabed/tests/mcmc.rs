@@ -309,7 +309,7 @@ fn what_cannot_be_is_refused_in_plain_words() {
     let wide = Dataset::new(names, vec![vec![1.0, 2.0, 4.0]; 30], vec![NodeSet::empty(30); 3]).unwrap();
     let many = Mcmc { candidates: 20, max_parents: Some(8), ..usual.clone() };
     let error = many.fit(&wide, &Knowledge::none(30), Seed::new(1), &()).unwrap_err();
-    assert!(error.to_string().contains("up to 8 parents are 263950 sets for every variable"), "{error}");
+    assert!(error.to_string().contains("up to 8 parents give 263950 sets per variable"), "{error}");
     // Equal columns in units in which the prior is nothing.
     let column: Vec<f64> = (0..20).map(|k| 1e12 * f64::from(k * k % 11)).collect();
     let names = (0..2).map(|k| format!("v{k}")).collect();

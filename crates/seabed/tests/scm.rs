@@ -291,7 +291,7 @@ fn bad_models_are_refused_with_the_file_the_node_and_the_way_out() {
         ),
         (
             model(&[a.clone(), node("B", "\"A\"", child, "0")]),
-            "the noise_sd of \"B\" is 0: a standard deviation",
+            "the noise_sd of \"B\" is 0: standard deviations",
         ),
         (model(&[node("A", "\"B\"", child, "1"), node("B", "\"A\"", child, "1")]), "a cycle: A -> B -> A"),
         (model(&[a.clone(), node("B", "", r#""type":"cubic""#, "1")]), "unknown variant `cubic`"),

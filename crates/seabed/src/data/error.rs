@@ -1,4 +1,4 @@
-//! What can be wrong with data that people bring.
+//! What can be wrong with the user's data.
 //!
 //! Every message names the place, the value and the way out. The pieces of the
 //! messages are in [`wording`](super::wording), names have their own error in
@@ -56,7 +56,7 @@ pub enum DataError {
         /// Cells of the header.
         header: Cells,
     },
-    /// A name that no variable can have.
+    /// An invalid name.
     #[error("{at}: {reason}")]
     Name {
         /// The file.
@@ -64,7 +64,7 @@ pub enum DataError {
         /// What is wrong with the name.
         reason: NameError,
     },
-    /// A file that seems to begin with its first row.
+    /// A file that seems to have no header.
     #[error("{file}: the first line contains numbers, but it must contain the column names")]
     NoHeader {
         /// The file.
@@ -82,7 +82,7 @@ pub enum DataError {
         /// What was perhaps meant.
         suggestion: Option<String>,
     },
-    /// A word for "nobody" where an empty cell says it.
+    /// A word for "no target" where the cell should be empty.
     #[error("{at}: there is no variable {text}; leave the cell empty if the row is observational")]
     NotATarget {
         /// The cell.
@@ -155,12 +155,12 @@ pub enum DataError {
         /// The row.
         at: Box<Place>,
     },
-    /// More columns, or more values, than any computation here could use.
+    /// More columns or values than any computation here could use.
     #[error("{file}: too many {what} ({found}); the limit is {limit}")]
     TooMany {
         /// The file.
         file: String,
-        /// What there is too much of.
+        /// What there are too many of.
         what: &'static str,
         /// How many there are.
         found: u64,
@@ -168,9 +168,7 @@ pub enum DataError {
         limit: u64,
     },
     /// A file whose columns are not separated by commas.
-    #[error(
-        "{file}: the columns seem to be separated by {separator}; use commas, and a point for decimals"
-    )]
+    #[error("{file}: the columns seem to be separated by {separator}; use commas, and a point for decimals")]
     WrongSeparator {
         /// The file.
         file: String,
@@ -255,9 +253,7 @@ pub enum DataError {
         remedy: Remedy,
     },
     /// A Parquet column of targets that does not hold text.
-    #[error(
-        "{at}: the values are of type {kind}; write target names as text, empty where there are none"
-    )]
+    #[error("{at}: the values are of type {kind}; write target names as text, empty where there are none")]
     TargetsType {
         /// The column.
         at: Box<Place>,
@@ -282,7 +278,7 @@ pub enum DataError {
         /// How many there are.
         got: usize,
     },
-    /// A target beyond the variables.
+    /// A target index that is too large.
     #[error("{at}: node {node} is a target, but there are only {variables} variables")]
     TargetBeyond {
         /// The row.
@@ -312,7 +308,7 @@ impl From<NameError> for DataError {
 }
 
 impl DataError {
-    /// Whose fault it is.
+    /// The kind of error.
     pub fn kind(&self) -> crate::ErrorKind {
         match self {
             Self::Unwritable { .. } => crate::ErrorKind::Environment,
@@ -320,7 +316,7 @@ impl DataError {
         }
     }
 
-    /// The error of a file that the operating system does not let us read.
+    /// The error for a file that the operating system cannot read.
     pub(super) fn unreadable(file: String, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::NotFound { file },

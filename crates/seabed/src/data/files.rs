@@ -168,9 +168,6 @@ mod tests {
     #[test]
     fn other_extensions_are_refused() {
         let error = read_table(Path::new("data.xlsx"), &ReadOptions::default()).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "data.xlsx: unknown file type; tables are .csv or .parquet files"
-        );
+        assert_eq!(error.to_string(), "data.xlsx: unknown file type; tables are .csv or .parquet files");
     }
 }

@@ -1,4 +1,4 @@
-//! What reading a table gives: the data, and what is worth a look although nothing is wrong.
+//! The result of reading a table: the data, and warnings.
 
 use super::dataset::Dataset;
 use super::wording::{Excerpt, argument};
@@ -12,7 +12,7 @@ pub struct Loaded {
     pub warnings: Vec<DataWarning>,
 }
 
-/// Something unusual that does not hinder reading.
+/// Something unusual in a table that could be read.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataWarning {
@@ -48,7 +48,7 @@ impl Loaded {
                 warnings.push(DataWarning::ConstantColumn { column, value: dataset.column(node)[0] });
             }
         }
-        // Fewer rows can count by chance.
+        // Fewer rows can look numbered by chance.
         if dataset.rows() >= 5 {
             let counters = (0..dataset.variables()).filter(|&node| counts_rows(dataset.column(node)));
             warnings.extend(

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-/// Where in the data something was found, each part as far as it is known.
+/// Where in the data something was found, as far as it is known.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
     /// The file as the user called it.
@@ -52,7 +52,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Text of the user's as a message shows it: in quotes, shortened when long, escaped where not printable.
+/// The user's text as a message shows it: in quotes, shortened when long, escaped where not printable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Excerpt(Box<str>);
 
@@ -77,11 +77,11 @@ impl fmt::Display for Excerpt {
 /// What the user can do about a cell that is not a number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Remedy {
-    /// The decimals are behind a comma; the number as it should be written.
+    /// The number has a decimal comma; this is how it should be written.
     DecimalPoint(String),
     /// The column seems to say who was intervened on.
     CallItTargets,
-    /// The column is perhaps no variable: its name.
+    /// The column with this name may not be a variable.
     LeaveOut(String),
     /// A number is missing.
     FillIn,

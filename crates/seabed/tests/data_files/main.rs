@@ -187,10 +187,7 @@ fn bad_tables_say_what_to_do() {
             b"a,\"b\nc\"\n1,2\n",
             "t.csv: the name \"b\\nc\" of column 2 contains a line break or another control character; rename it",
         ),
-        (
-            b"0.5,1.25\n1,2\n",
-            "t.csv: the first line contains numbers, but it must contain the column names",
-        ),
+        (b"0.5,1.25\n1,2\n", "t.csv: the first line contains numbers, but it must contain the column names"),
         (
             b"erk,mek,intervention_targets\n1,2,meck\n",
             "t.csv, row 1 (line 2), column \"intervention_targets\": there is no variable \"meck\"; did you mean \"mek\"?; the variables are erk, mek",
@@ -474,9 +471,7 @@ fn a_row_without_end_is_given_up_soon() {
         let error = read_csv_from(&mut endless, "t.csv", &ReadOptions::default()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!(
-                "{place}: the row that starts here is longer than 16 MiB; is a quotation mark missing?"
-            )
+            format!("{place}: the row that starts here is longer than 16 MiB; is a quotation mark missing?")
         );
         assert!(endless.given < 20 << 20, "{} bytes were read", endless.given);
     }

@@ -84,5 +84,5 @@ fn constraints_are_written_by_name() {
     assert_eq!(short.variables[1], Some(Allowed { levels: Levels::Range(0.0, 1.0), cost: 1.0 }));
     let unknown = read(json!({"variables": {"Y1": {"levels": {"range": [0, 1]}}}})).unwrap_err();
     assert_eq!(unknown, ConstraintError::Unknown { name: "Y1".into(), near: Some("X1".into()) });
-    assert_eq!(unknown.to_string(), "\"Y1\" is no variable; did you mean \"X1\"?");
+    assert_eq!(unknown.to_string(), "\"Y1\" is not a variable; did you mean \"X1\"?");
 }

@@ -1,7 +1,7 @@
 //! Greedy interventional equivalence search: forward, backward and turning steps over essential graphs.
 //!
 //! Each step takes the best operator of its kind, as long as it gains; the three phases repeat until a whole
-//! round changes nothing. With background knowledge the search keeps to classes that have a member that obeys it.
+//! round changes nothing. With background knowledge the search stays within classes that have a member that agrees with it.
 //! Which operators there are, and what they do, is in `operators`.
 
 use serde::{Deserialize, Serialize};

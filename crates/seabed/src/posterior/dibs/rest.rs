@@ -1,6 +1,6 @@
-//! When to stop: means over windows of measurements are compared, so that trembling does not count as change.
+//! When to stop: means over windows of measurements are compared, so that jitter does not count as change.
 //!
-//! Steps of a fixed size keep particles trembling about their places, and the log joint with them. A fit is at rest
+//! Steps of a fixed size keep particles jittering about their places, and the log joint with them. A fit is at rest
 //! if over the last windows log joint, edge probabilities and the share of cyclic particles moved no more than that,
 //! and the annealing has decided nearly all edges.
 
@@ -41,9 +41,9 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Takes up the edge probabilities of the last measurement of `history`, and says whether the fit is at rest.
+    /// Adds the edge probabilities of the last measurement of `history`, and says whether the fit is at rest.
     ///
-    /// `numbers` is how many the data hold.
+    /// `numbers` is how many values the data have.
     pub fn is_at_rest(&mut self, history: &[Measured], probabilities: &[f64], numbers: usize) -> bool {
         self.filling.resize(probabilities.len(), 0.0);
         for (sum, p) in self.filling.iter_mut().zip(probabilities) {
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use crate::num::random::{Purpose, Seed};
 
-    /// How often a fit of 40 measurements, 1000 numbers and trembling of `noise` nats is ended, of 400.
+    /// How many of 400 fits with 40 measurements, 1000 numbers and jitter of `noise` nats are stopped early.
     fn ended(noise: f64, log_joint: impl Fn(usize) -> f64, others: impl Fn(usize) -> [f64; 3]) -> usize {
         let ends = |seed: u64| {
             let mut draws = Seed::new(seed).stream(Purpose::Noise).draws();

@@ -1,5 +1,5 @@
 //! The simulation against numbers of GeneNetWeaver, for the networks in `shared/dream4` beside the project; and against
-//! numbers for a network of our own, made by a second program that reproduces GeneNetWeaver's to the last bits.
+//! numbers for a network of our own, from a second program that reproduces GeneNetWeaver's to the last bits.
 
 use std::fs;
 use std::path::PathBuf;
@@ -87,7 +87,7 @@ fn check_trace(network: &Network, golden: &Value) {
     }
 }
 
-/// Noise-free wild type and knock-outs, mRNA and proteins, and when they come to rest.
+/// Noise-free wild type and knock-outs, mRNA and proteins, and when they become steady.
 fn check_steady_states(network: &Network, golden: &Value) {
     let genes = network.genes().len();
     let check = |rest: &SteadyState, mrna: Vec<f64>, proteins: Vec<f64>, minutes: &Value| {
