@@ -44,7 +44,7 @@ pub struct Campaign {
     earlier: Option<State>,
 }
 
-/// Why a campaign cannot go on.
+/// Why a campaign cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
     /// No posterior.

@@ -235,8 +235,7 @@ fn an_unfinished_fit_that_does_not_match_is_begun_anew() {
         assert_eq!(lab.propose(&ask, "", &until).unwrap_err().kind(), seabed::ErrorKind::Stopped);
         drop(lab);
         let file = rusqlite::Connection::open(&path).unwrap();
-        let edited =
-            file.execute("UPDATE unfinished SET state = replace(state, '\"a\"', '\"z\"')", []).unwrap();
+        let edited = file.execute("UPDATE unfinished SET state = replace(state, '\"a\"', '\"z\"')", []).unwrap();
         assert_eq!(edited, 1);
         drop(file);
         propose(&mut Lab::open(&path, WAIT).unwrap(), &ask).unwrap();

@@ -111,7 +111,7 @@ pub(super) fn argument(name: &str) -> String {
     Excerpt::new(name).to_string()
 }
 
-/// Names as a list for people: the first dozen, and how many there are.
+/// Names as a readable list: the first dozen, and how many there are.
 pub(super) fn list(names: &[String]) -> String {
     const SHOWN: usize = 12;
     let shown: Vec<String> = names.iter().take(SHOWN).map(|name| argument(name)).collect();

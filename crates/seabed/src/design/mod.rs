@@ -9,7 +9,7 @@
 //!   `information` (how much it would teach), `utility` (the interface to the rules);
 //! - which designs: `candidates` (what is evaluated), `rule` (what is picked), `choice` (all of it together), with
 //!   `work` (how far it is);
-//! - what comes out: `batch`, and `record`, its form in files.
+//! - the result: `batch`, and `record`, its form in files.
 
 mod batch;
 mod candidates;

@@ -95,7 +95,7 @@ impl Picker<'_> {
     fn repeatedly(&self, designs: &[Intervention], worth: &[f64]) -> Result<Vec<Intervention>, Stopped> {
         let mut batch: Vec<Intervention> = Vec::new();
         while batch.len() < self.batch {
-            self.work.go_on()?;
+            self.work.check_stop()?;
             let admitted = (0..designs.len()).filter(|&k| self.admits(&batch, &designs[k]));
             let Some(best) = first_largest(admitted, |&k| worth[k]) else { break };
             batch.push(designs[best].clone());
@@ -114,7 +114,7 @@ impl Picker<'_> {
             order.sort_by(|&a, &b| key(b).total_cmp(&key(a)));
             let before = batch.len();
             for k in order {
-                self.work.go_on()?;
+                self.work.check_stop()?;
                 if batch.len() < self.batch && self.admits(&batch, &designs[k]) {
                     batch.push(designs[k].clone());
                 }
@@ -142,7 +142,7 @@ impl Picker<'_> {
         let mut draws = self.candidates.stream.draws();
         let mut batch: Vec<Intervention> = Vec::new();
         while batch.len() < self.batch {
-            self.work.go_on()?;
+            self.work.check_stop()?;
             // Uniform among the targets that the constraints still admit, at a value drawn for each.
             let targets = self.candidates.constraints.targets();
             let open: Vec<Intervention> = targets

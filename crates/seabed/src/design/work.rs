@@ -40,11 +40,11 @@ impl<'a> Work<'a> {
     /// One design was evaluated under one draw.
     pub(super) fn count(&self) -> Result<(), Stopped> {
         self.done.fetch_add(1, Relaxed);
-        self.go_on()
+        self.check_stop()
     }
 
     /// To be called within every loop that may take longer than a moment.
-    pub(super) fn go_on(&self) -> Result<(), Stopped> {
+    pub(super) fn check_stop(&self) -> Result<(), Stopped> {
         if self.stopped.load(Relaxed) {
             return Err(Stopped);
         }

@@ -127,7 +127,7 @@ impl EssentialGraph {
     }
 
     /// The DAG of the class whose chain components are oriented along their LexBFS orders: a component that holds
-    /// one of the lists of `first` starts with it, and goes on in ascending order.
+    /// one of the lists of `first` starts with it and continues in ascending order.
     pub fn member(&self, first: &[&[Node]]) -> Dag {
         let mut parents = self.parents.clone();
         let mut left = NodeSet::full(self.len());

@@ -1,4 +1,4 @@
-//! One way to fit, whichever posterior it is: settings, where the fit starts, what comes out.
+//! One interface for all fits: settings, where the fit starts, the result.
 
 use serde::{Deserialize, Serialize, Serializer};
 

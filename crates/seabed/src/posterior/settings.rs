@@ -1,4 +1,4 @@
-//! The settings of a posterior as people write them: one flat group of keys for all kinds, which becomes a checked [`Posterior`].
+//! Settings of a posterior as people write them: one flat group of keys for all kinds, which becomes a [`Posterior`].
 //!
 //! Keys that a kind does not use are ignored, so that a study can vary the kind and nothing else.
 

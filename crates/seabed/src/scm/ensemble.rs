@@ -115,7 +115,7 @@ impl Ensemble {
             }
         }
         let all = self.draws.len();
-        // Equal sums of weights must be equal numbers, in whatever order they were added, so that rankings and bins find ties.
+        // Equal sums of weights must be equal numbers, in whatever order they were added: rankings and bins depend on ties.
         let rounded = |p: f64| (p * 1e12).round() / 1e12;
         let probability = |from: Node, to: Node| match counts[from][to] {
             0 => 0.0,

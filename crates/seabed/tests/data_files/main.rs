@@ -367,7 +367,7 @@ fn columns_are_left_out_by_name() {
 }
 
 #[test]
-fn what_is_unusual_is_told() {
+fn unusual_columns_give_warnings() {
     let text = "id,a,b\n0,1,2\n1,1,3\n2,1,5\n3,1,5\n4,1,5\n";
     let loaded = read_csv_from(text.as_bytes(), "t.csv", &ReadOptions::default()).unwrap();
     let told: Vec<String> = loaded.warnings.iter().map(DataWarning::to_string).collect();
@@ -381,7 +381,7 @@ fn what_is_unusual_is_told() {
 }
 
 #[test]
-fn a_file_of_pandas_is_read() {
+fn a_pandas_file_is_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/pandas.parquet");
     let data = read_parquet(&path, &ignoring(&["note"])).unwrap().dataset;
     let names = ["double", "single", "long", "int", "byte", "word", "flag", "naïve, \"name\""];
@@ -426,7 +426,7 @@ fn a_damaged_parquet_file_is_an_error() {
             bytes[at] = random(&mut state) as u8;
         }
         fs::write(&path, &bytes).unwrap();
-        // Whatever it is, it must not panic; some bytes are data, so some files are still good.
+        // It must never panic; some bytes are data, so some files are still valid.
         let _ = read_parquet(&path, &ignoring(&["note"]));
     }
 }
@@ -439,7 +439,7 @@ fn random(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A header, then the same byte for ever; counts what was asked of it.
+/// A header, then the same byte forever; counts the bytes it gave.
 struct Endless {
     begin: &'static [u8],
     byte: u8,
@@ -458,7 +458,7 @@ impl Read for &mut Endless {
 }
 
 #[test]
-fn a_row_without_end_is_given_up_soon() {
+fn an_endless_row_is_refused_early() {
     let cases: [(&[u8], u8, &str); 5] = [
         (b"a,b\n1,2\n", b'7', "t.csv, row 2 (line 3)"),
         (b"a,b\n1,2\n", b',', "t.csv, row 2 (line 3)"),
@@ -489,7 +489,7 @@ fn too_many_columns_are_refused() {
 
 /// A large table in small: the measurement is in bench/benches/data_speed.rs.
 #[test]
-fn many_rows_are_read_in_no_time() {
+fn many_rows_are_read_quickly() {
     let mut text = String::from("a,b,c,intervention_targets\n");
     for row in 0..100_000 {
         let target = ["", "a", "b;c", "c;b"][row % 4];

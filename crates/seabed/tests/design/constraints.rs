@@ -1,4 +1,4 @@
-//! What a laboratory can do is never exceeded, and what nobody can do is refused.
+//! Constraints are never violated, and impossible ones are refused.
 
 use seabed::data::Dataset;
 use seabed::design::{Allowed, Constraints, Designer, Levels, Strategy, Values};

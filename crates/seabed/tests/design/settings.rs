@@ -69,7 +69,7 @@ fn every_number_has_a_range() {
     assert_eq!(bound.check(), Err(DesignError::BoundWithGoal));
 }
 
-/// Numbers that are possible one by one may ask for too much memory together: said at once, with the way out.
+/// Settings that are possible one by one may need too much memory together: refused at once, with the way out.
 #[test]
 fn sizes_that_do_not_fit_are_refused() {
     let refuse = |designer: Designer, ensemble: &Ensemble| {
@@ -103,7 +103,7 @@ fn sizes_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn variables_that_nobody_knows_are_refused() {
+fn unknown_variables_are_refused() {
     let ensemble = random_ensemble(2, 2, true, 1);
     let (designer, constraints) = (Designer::default(), Constraints::range(2, -1.0, 1.0));
     let lost = [single(7, 1.0)];

@@ -99,7 +99,7 @@ impl<'a> Outcomes<'a> {
         f: impl Fn(usize) -> Result<R, Stopped> + Sync + Send,
     ) -> Result<Vec<R>, Stopped> {
         let of_draw = |i| {
-            self.work.go_on()?;
+            self.work.check_stop()?;
             f(i)
         };
         ordered_map_indices(self.ensemble.draws().len(), of_draw).into_iter().collect()
@@ -140,7 +140,7 @@ impl<'a> Outcomes<'a> {
                 self.ensemble.draws()[*draw].means(node, &columns, &mut mean);
                 variants.add_term(v, (&columns[node], &mean), &mut term, sums);
             }
-            self.work.go_on()?;
+            self.work.check_stop()?;
         }
         Ok(())
     }

@@ -87,7 +87,7 @@ impl Round {
                 for node in &changed {
                     after[node] = moments(&scratch.columns[node]);
                 }
-                outcomes.work.go_on().map(|()| after)
+                outcomes.work.check_stop().map(|()| after)
             };
             designs.iter().map(of_design).collect()
         })
@@ -139,7 +139,7 @@ impl Outcomes<'_> {
                 variants.add_term(v, (&columns[node], mean), &mut term, &mut totals);
             }
             means.push(of_node);
-            self.work.go_on()?;
+            self.work.check_stop()?;
         }
         Ok(Base { columns, noise, means, totals })
     }

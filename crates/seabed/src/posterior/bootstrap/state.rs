@@ -56,7 +56,7 @@ impl State {
         } else if self.knowledge != *knowledge {
             StateMismatch::Knowledge
         } else if self.drawn.len() != self.settings.draws
-            || self.drawn.iter().flatten().any(|drawn| !drawn.is_of(data, knowledge))
+            || self.drawn.iter().flatten().any(|drawn| !drawn.matches(data, knowledge))
         {
             StateMismatch::Damaged
         } else {
@@ -77,7 +77,7 @@ impl State {
 }
 
 impl Drawn {
-    fn is_of(&self, data: &Dataset, knowledge: &Knowledge) -> bool {
+    fn matches(&self, data: &Dataset, knowledge: &Knowledge) -> bool {
         self.dag.len() == data.variables() && knowledge.allows(&self.dag) && self.score.is_finite()
     }
 }

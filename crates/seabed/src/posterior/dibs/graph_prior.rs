@@ -32,7 +32,8 @@ impl GraphPrior {
         }
     }
 
-    /// Log-probability of a variable with this many parents, up to a constant: the sum over all variables is that of the graph.
+    /// Log-probability of a variable with this many parents, up to a constant: the sum over all variables is that of
+    /// the graph.
     pub(super) fn of_column(&self, parents: usize, nodes: usize) -> f64 {
         match self {
             Self::Er { edges_per_node } => {

@@ -21,8 +21,8 @@ const DEVIATIONS: f64 = 1.5;
 /// … the edge probabilities differ between the first and the last window by less than this on average, …
 const EDGES: f64 = 1e-4;
 /// … or by less than this many times what they move from one measurement to the next. Without a trend that is 0.45
-/// (means of five against single ones), with nothing but a trend 15.
-const TREMBLES: f64 = 1.5;
+/// (means of five against single ones), with a pure trend 15.
+const JITTERS: f64 = 1.5;
 /// … no more particles than this share are cyclic, …
 const CYCLIC: f64 = 0.1;
 /// … and Σ p (1 - p) over the edges into a variable is less than this on average.
@@ -61,8 +61,8 @@ impl Watch {
         let Some(first) = history.len().checked_sub(WINDOW * WINDOWS) else { return false };
         let recent = &history[first..];
         let last = &recent[WINDOW * (WINDOWS - 1)..];
-        let trembling = mean(recent, |measured| measured.change);
-        moved(&self.windows[0], &self.windows[WINDOWS - 1]) < EDGES.max(TREMBLES * trembling)
+        let jitter = mean(recent, |measured| measured.change);
+        moved(&self.windows[0], &self.windows[WINDOWS - 1]) < EDGES.max(JITTERS * jitter)
             && mean(last, |measured| measured.cyclic) <= CYCLIC
             && mean(last, |measured| measured.undecided) < UNDECIDED
             && is_level(recent, LOG_JOINT * numbers as f64)
@@ -117,9 +117,9 @@ mod tests {
     }
 
     #[test]
-    fn trembling_is_rest_and_a_trend_is_not() {
+    fn jitter_is_rest_and_a_trend_is_not() {
         let still = |_: usize| [0.9, 0.0, 0.01];
-        // Five windows are looked at; each of 400 runs has some quiet stretch with a probability above 0.99.
+        // Five windows are compared; each of 400 runs has some quiet stretch with a probability above 0.99.
         assert!(ended(50.0, |_| 0.0, still) >= 392);
         // Two deviations from window to window, or 10 nats without noise.
         assert_eq!(ended(50.0, |k| 20.0 * k as f64, still), 0);

@@ -27,7 +27,7 @@ pub struct DibsFit {
     pub log_joints: Vec<f64>,
     /// Why it ended.
     pub end: End,
-    /// Where it ended: to go on from, or to start the next round from.
+    /// Where it ended: to resume, or to start the next round from.
     pub state: State,
 }
 

@@ -7,7 +7,7 @@ use super::graph_prior::GraphPrior;
 use super::parameters::Family;
 use crate::settings::{SettingsError, check_count, check_positive};
 
-/// A posterior by DiBS: model, prior, and how long and how carefully it is sought.
+/// A posterior by DiBS: model, prior, and how long and how carefully the particles move.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dibs {

@@ -1,4 +1,4 @@
-//! One Markov chain over DAGs: where it stands, and a sweep.
+//! One Markov chain over DAGs: its state, and a sweep.
 
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +81,7 @@ impl Chain {
     }
 
     /// Is the chain complete, for this many nodes?
-    pub fn is_of(&self, nodes: usize) -> bool {
+    pub fn is_complete(&self, nodes: usize) -> bool {
         let fits = |graph: &Graph| {
             graph.len() == nodes && graph.iter().all(|&set| nodes_of(set.into()).all(|node| node < nodes))
         };

@@ -16,7 +16,7 @@ use crate::observer::{Observer, report};
 use crate::posterior::{self, FitError, Knowledge, UnusableData};
 use crate::scm::ByName;
 
-/// Sweeps before candidates are looked at again, and how often that is done at most.
+/// Sweeps before candidates are reconsidered, and how often at most.
 const PILOT: usize = 50;
 const MOST_REVISIONS: usize = 2;
 /// A parent becomes a candidate if at least this fraction of the pilot's graphs have it.
@@ -25,7 +25,7 @@ const READMITTED: f64 = 0.02;
 /// move freely.
 const COOLEST: f64 = 1.5;
 const MILD: f64 = 20.0;
-/// Sweeps that are made before the caller is asked whether to go on.
+/// Sweeps between two reports to the observer.
 const SWEEPS_AT_ONCE: usize = 50;
 
 impl Mcmc {
@@ -101,7 +101,7 @@ fn run(
     let problems = ordered_map_indices(nodes, |node| Problem::new(&settings, sorted, node));
     for (known, problem) in state.nodes.iter_mut().zip(&problems) {
         if known.mark != problem.mark {
-            *known = state::OfNode { mark: problem.mark, ..state::OfNode::default() };
+            *known = state::NodeState { mark: problem.mark, ..state::NodeState::default() };
         }
     }
     for (known, limits) in state.nodes.iter_mut().zip(&limits) {

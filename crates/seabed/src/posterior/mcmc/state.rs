@@ -23,7 +23,7 @@ pub struct State {
     /// Parents that every node may never have and those it must have, in this order.
     pub(super) knowledge: Vec<(Halves, Halves)>,
     /// One per node, in this order.
-    pub(super) nodes: Vec<OfNode>,
+    pub(super) nodes: Vec<NodeState>,
     /// How often candidates were reconsidered.
     pub(super) revisions: usize,
     /// None before the scores are known.
@@ -35,7 +35,7 @@ pub struct State {
 
 /// What is known about the parents of a node.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(super) struct OfNode {
+pub(super) struct NodeState {
     /// Of the data that the scores are from.
     pub mark: u64,
     /// Every set ever scored, without its prior.
@@ -48,7 +48,7 @@ pub(super) struct OfNode {
     pub filled: bool,
 }
 
-impl OfNode {
+impl NodeState {
     pub fn known(&self) -> Scores {
         self.scores.iter().map(|&(set, score)| (set.into(), score)).collect()
     }
@@ -73,7 +73,7 @@ impl State {
             seed,
             names: data.names().to_vec(),
             knowledge: masks(knowledge),
-            nodes: vec![OfNode::default(); data.variables()],
+            nodes: vec![NodeState::default(); data.variables()],
             revisions: 0,
             chains: Vec::new(),
             temperatures: Vec::new(),
@@ -92,7 +92,7 @@ impl State {
         self.check(data)?;
         let mut fresh = Self::start(settings, data, knowledge, seed);
         for (node, old) in fresh.nodes.iter_mut().zip(self.nodes) {
-            *node = OfNode { mark: old.mark, scores: old.scores, ..OfNode::default() };
+            *node = NodeState { mark: old.mark, scores: old.scores, ..NodeState::default() };
         }
         Ok(fresh)
     }
@@ -100,7 +100,7 @@ impl State {
     /// Can this fit continue with the data and the knowledge?
     pub(super) fn check_same(&self, data: &Dataset, knowledge: &Knowledge) -> Result<(), FitError> {
         self.check(data)?;
-        let other = |(node, known): (Node, &OfNode)| {
+        let other = |(node, known): (Node, &NodeState)| {
             !known.scores.is_empty() && known.mark != Problem::new(&self.settings, data, node).mark
         };
         if self.nodes.iter().enumerate().any(other) {
@@ -122,7 +122,10 @@ impl State {
         let Mcmc { chains, most_sweeps, .. } = self.settings;
         let whole = self.nodes.len() == count
             && (self.chains.is_empty() || self.chains.len() == chains)
-            && self.chains.iter().all(|chain| chain.is_of(count) && chain.sweeps == self.sweeps() as u64)
+            && self
+                .chains
+                .iter()
+                .all(|chain| chain.is_complete(count) && chain.sweeps == self.sweeps() as u64)
             && self.sweeps() <= most_sweeps
             && self.temperatures.iter().all(|temperature| *temperature > 1.0)
             && self

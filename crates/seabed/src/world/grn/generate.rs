@@ -49,8 +49,8 @@ struct Statistics {
 }
 
 impl Organism {
-    /// Its name on the command line.
-    pub fn word(self) -> &'static str {
+    /// Its name in files and on the command line.
+    pub fn name(self) -> &'static str {
         match self {
             Self::EcoliLike => "ecoli-like",
             Self::YeastLike => "yeast-like",
@@ -75,14 +75,6 @@ impl Organism {
                 feed_forward: 0.5,
                 hubs: 0.6,
             },
-        }
-    }
-
-    /// The name that stands in files.
-    fn name(self) -> &'static str {
-        match self {
-            Self::EcoliLike => "ecoli-like",
-            Self::YeastLike => "yeast-like",
         }
     }
 }

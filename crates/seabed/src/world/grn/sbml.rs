@@ -46,7 +46,7 @@ impl Network {
         let options = ParsingOptions { allow_dtd: false, ..ParsingOptions::default() };
         let document = Document::parse_with_options(text, options).map_err(|error| match error {
             roxmltree::Error::DtdDetected => NetworkError::DocumentType,
-            // Shortened, for it may quote the file.
+            // Shortened, because it may quote the file.
             error => NetworkError::Xml { reason: error.to_string().chars().take(200).collect() },
         })?;
         let model =

@@ -170,7 +170,7 @@ fn noisy_levels_have_the_means_and_deviations_of_genenetweaver() {
         // Of the large networks a few knock-outs are enough.
         for gene in (0..genes).step_by(if genes > 10 { 17 } else { 1 }) {
             let knockout = Intervention::new([(gene, 0.0)]).unwrap();
-            // Enough of them to see tails: some genes are off but for rare bursts, with a kurtosis of 30.
+            // Enough of them to see tails: some genes are off except for rare bursts, with a kurtosis of 30.
             let samples = if genes > 10 { 800 } else { 400 };
             let data = world.experiment(&knockout, samples, stream.at(1 + gene as u64)).unwrap();
             scores.extend(z_scores(&data, &mean[gene], &sd[gene], count("sde_knockout_n")));
@@ -193,7 +193,7 @@ fn noisy_levels_have_the_means_and_deviations_of_genenetweaver() {
 
 /// What GeneNetWeaver reports is a quarter of a standard deviation above the state; the comparison would see it.
 #[test]
-fn the_state_itself_is_told_apart_from_what_is_reported() {
+fn the_state_differs_from_what_is_reported() {
     for (network, golden) in references("InSilicoSize10-Ecoli") {
         let world = Grn::new(network, Measurement { faithful: false, ..Measurement::default() });
         let data =
