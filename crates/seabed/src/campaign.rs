@@ -90,7 +90,7 @@ impl Campaign {
         Self {
             knowledge: Knowledge::none(data.variables()),
             constraints: Constraints::observed(&data),
-            posterior: settings.check(None).expect("the usual settings can be used"),
+            posterior: settings.check(None).expect("the default settings are valid"),
             designer: Designer::default(),
             seed: 0,
             round: 0,
@@ -313,7 +313,7 @@ impl Campaign {
             belief: self
                 .belief
                 .as_ref()
-                .map(|belief| serde_json::from_str(&belief.to_json()).expect("JSON of our own")),
+                .map(|belief| serde_json::from_str(&belief.to_json()).expect("our own JSON is valid")),
             unfinished: self.unfinished.clone(),
             earlier: self.earlier.clone(),
         };

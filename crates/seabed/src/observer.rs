@@ -31,7 +31,7 @@ pub trait Observer: Sync {
 
 /// The observer asked the work to stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("stopped before it was done")]
+#[error("stopped before it finished")]
 pub struct Stopped;
 
 /// Reports progress, with an error if the work should stop: `report(observer, 3, 10, format_args!("…"))?`.

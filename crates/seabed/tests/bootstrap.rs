@@ -442,7 +442,7 @@ fn knowledge_is_read_by_name_and_contradictions_are_named() {
         ("forbidden = [[\"A\"]]", "the form is `forbidden = [[\"A\", \"B\"]]`"),
         ("forbidden = [[\"A\", \"Z\"]]", "\"Z\" is not a variable; the variables are A, B, C"),
         ("required = [[\"A\", \"A\"]]", "\"A\" is paired with itself"),
-        ("tiers = [[\"A\"], [\"B\", \"A\"]]", "\"A\" stands in two tiers"),
+        ("tiers = [[\"A\"], [\"B\", \"A\"]]", "\"A\" is in two tiers"),
         (
             "tiers = [[\"A\"], [\"B\"]]\nrequired = [[\"B\", \"A\"]]",
             "\"B\" -> \"A\" is both required and forbidden",

@@ -291,11 +291,11 @@ fn impossible_requests_are_refused_with_a_reason() {
         (Mcmc { prior: prior(vec![("X1", "Z", 0.5)]), ..usual.clone() }, "\"X1\" -> \"Z\""),
         (
             Mcmc { prior: prior(vec![("X1", "X2", 0.5), ("X1", "X2", 0.1)]), ..usual.clone() },
-            "two probabilities of the edge \"X1\" -> \"X2\"",
+            "two probabilities for the edge \"X1\" -> \"X2\"",
         ),
         (
             Mcmc { prior: prior(vec![("X1", "X2", 1.0)]), ..usual.clone() },
-            "what is certain is background knowledge",
+            "put certain edges into background knowledge",
         ),
     ] {
         let error = settings.fit(&data, &Knowledge::none(5), Seed::new(1), &()).unwrap_err();

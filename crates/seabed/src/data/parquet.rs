@@ -28,7 +28,7 @@ use super::names::{TARGETS_COLUMN, trimmed};
 use super::targets::TargetColumn;
 use super::wording::{Excerpt, Place, Remedy};
 
-/// Rows decoded at a time, and the most rows that memory is reserved for on the file's word alone.
+/// Rows decoded at a time, so that memory does not depend on what a file claims about its size.
 const BATCH: usize = 1 << 13;
 
 /// The thread that decodes a Parquet file. A panic in it means a damaged file, which is reported as an error; a program

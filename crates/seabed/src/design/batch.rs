@@ -67,7 +67,7 @@ impl Batch {
 /// The design over variables in another order: variable k becomes `to[k]`.
 pub(super) fn relabelled(design: &Intervention, to: &[Node]) -> Intervention {
     let settings = design.settings().iter().map(|&(node, value)| (to[node], value));
-    Intervention::new(settings).expect("the same targets under other numbers")
+    Intervention::new(settings).expect("relabelling keeps targets distinct")
 }
 
 #[derive(Serialize)]

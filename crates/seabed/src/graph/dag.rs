@@ -203,7 +203,7 @@ impl Dag {
     #[must_use]
     pub fn relabelled(&self, to: &[Node]) -> Self {
         let edges = self.edges().map(|(a, b)| (to[a], to[b]));
-        Self::from_edges(self.len(), edges).expect("relabelling closes no cycle")
+        Self::from_edges(self.len(), edges).expect("relabelling cannot create a cycle")
     }
 
     /// Kahn's algorithm; shorter than `len()` exactly if there is a cycle.

@@ -8,7 +8,7 @@ use crate::settings::SettingsError;
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum FitError {
     /// The observer asked to stop; the fit can be resumed from the state as if it had never been stopped.
-    #[error("stopped before it was done")]
+    #[error("stopped before it finished")]
     Stopped(Box<State>),
     /// The settings cannot be used.
     #[error(transparent)]

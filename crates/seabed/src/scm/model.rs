@@ -237,7 +237,7 @@ impl Scm {
         };
         let mechanisms = (0..from.len()).map(mechanism).collect();
         let noise_sd = from.iter().map(|&node| self.noise_sd[node]).collect();
-        Self::new(names.clone(), dag, mechanisms, noise_sd).expect("a model stays one in another order")
+        Self::new(names.clone(), dag, mechanisms, noise_sd).expect("reordering keeps a model valid")
     }
 
     fn parent_values<'a, C: AsRef<[f64]>>(&self, node: Node, columns: &'a [C]) -> ParentValues<'a> {

@@ -29,9 +29,9 @@ pub struct GiesOptions {
 pub struct GiesResult {
     /// The estimated class.
     pub class: EssentialGraph,
-    /// The part of the class that obeys the knowledge, if there is any knowledge.
+    /// The part of the class that agrees with the knowledge, if there is any knowledge.
     pub refined: Option<RefinedClass>,
-    /// A member of the class that obeys the knowledge: the representative if there is none.
+    /// A member of the class that agrees with the knowledge; the representative if there is no knowledge.
     pub dag: Dag,
     /// The score of every member.
     pub score: f64,
@@ -92,7 +92,7 @@ pub fn gies(
         search
             .graph
             .refined(knowledge.forbidden())
-            .expect("the search keeps to classes that obey the knowledge")
+            .expect("the search stays within classes that agree with the knowledge")
     });
     let dag = match &refined {
         None => search.graph.representative(),

@@ -214,13 +214,13 @@ pub fn apply(graph: &EssentialGraph, step: &Move, targets: &[NodeSet]) -> Essent
         }
     };
     match step.kind {
-        Kind::Insert => dag.add_edge(step.from, step.to).expect("a valid insertion closes no cycle"),
+        Kind::Insert => dag.add_edge(step.from, step.to).expect("a valid insertion cannot create a cycle"),
         Kind::Delete => {
             dag.remove_edge(step.from, step.to);
         }
         Kind::TurnLine | Kind::TurnArrow => {
             dag.remove_edge(step.to, step.from);
-            dag.add_edge(step.from, step.to).expect("a valid turn closes no cycle");
+            dag.add_edge(step.from, step.to).expect("a valid turn cannot create a cycle");
         }
     }
     EssentialGraph::of(&dag, targets)

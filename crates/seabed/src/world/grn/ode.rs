@@ -146,7 +146,7 @@ impl<'a> Integrator<'a> {
             }
             return h;
         }
-        unreachable!("an attempt is accepted at the latest when they are used up")
+        unreachable!("the last attempt is always accepted")
     }
 
     fn evaluate_stages(&mut self, h: f64) {
