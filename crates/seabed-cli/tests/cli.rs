@@ -765,7 +765,7 @@ fn chains_fit_go_on_and_keep_scores() {
     assert_eq!(read("--draws 400 --sweeps 100 --state short.json")["diagnostics"]["sweeps"], 100);
     assert!(read("--resume short.json --sweeps 400")["diagnostics"]["sweeps"].as_u64().unwrap() > 100);
     let printed = output(folder.path(), &arguments("--posterior mcmc-linear --draws 12 --sweeps 200"));
-    assert!(printed.contains("4 chains of 200 sweeps, the first 100 not counted; R-hat"), "{printed}");
+    assert!(printed.contains("4 chains of 200 sweeps, the first 100 burn-in; R-hat"), "{printed}");
     fs::write(folder.path().join("p.csv"), "from,to,probability\nX1,X2,0.9\nX2,X1,1e-4\n").unwrap();
     output(folder.path(), &arguments("--posterior mcmc-linear --draws 4 --edge-probabilities p.csv"));
     let refused = |rest: &str| refusal(folder.path(), &arguments(rest));

@@ -344,7 +344,7 @@ mod tests {
             ("[[variable]]\nname = \"a\"\nintervene = true\nbounds = [2, 1]", "the lower one first"),
             (
                 "[[variable]]\nname = \"a\"\nintervene = true\nbounds = [1, 2]\ncost = 0",
-                "costs are finite and above 0",
+                "costs must be above 0",
             ),
             ("[[variable]]\nname = \"a\"\n[[variable]]\nname = \"a\"", "both called"),
             (

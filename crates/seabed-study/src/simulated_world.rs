@@ -248,7 +248,7 @@ impl WorldSettings {
                 vec![self.file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into())]
             }
             WorldKind::Scm => vec!["scm".into()],
-            WorldKind::Grn => vec![self.organism.word().into(), format!("{} genes", self.nodes)],
+            WorldKind::Grn => vec![self.organism.name().into(), format!("{} genes", self.nodes)],
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The loop in memory: ask for a batch, carry it out, tell the outcomes, ask again.
 //!
 //! A [`Campaign`] holds everything that the next answer depends on, and can be saved and loaded between any two calls. It
-//! knows no files and no clock; a laboratory's database and bindings to other languages are built on it.
+//! uses no files and no clock; a laboratory's database and bindings to other languages are built on it.
 //!
 //! ```text
 //! new ──> ask ──> (the experiments are made) ──> tell ──> ask …
-//!          │ stopped: the next ask goes on with the fit
+//!          │ stopped: the next ask resumes the fit
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ use crate::scm::{Ensemble, Intervention, InterventionError, ScmFileError};
 use crate::settings::SettingsError;
 use crate::{ErrorKind, JSON_VERSION};
 
-/// Data, what is believed after them, and what is under way.
+/// Data, the belief after them, and what is pending.
 #[derive(Clone, Debug)]
 pub struct Campaign {
     data: Dataset,
@@ -32,19 +32,19 @@ pub struct Campaign {
     posterior: Posterior,
     designer: Designer,
     seed: u64,
-    /// How often a batch was asked for: every batch has randomness of its own.
+    /// How often a batch was asked for: every batch has its own randomness.
     round: u64,
-    /// Outcomes that are still to come, one a row.
+    /// Outcomes that are still to come, one per row.
     pending: Vec<Intervention>,
-    /// What is believed after all data, if it was fitted.
+    /// The belief after all data, if it was fitted.
     belief: Option<Ensemble>,
     /// A fit of these data that was stopped.
     unfinished: Option<State>,
-    /// Where the newest fit ended: what it computed serves the next.
+    /// Where the latest fit ended: the next one can use what it computed.
     earlier: Option<State>,
 }
 
-/// Why a campaign cannot go on.
+/// Why a campaign cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
     /// No posterior.
@@ -59,7 +59,7 @@ pub enum CampaignError {
     /// Settings that cannot be used.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// Outcomes that are not of these variables.
+    /// Outcomes of other variables.
     #[error(transparent)]
     Data(#[from] DataError),
     /// A text that is not a saved campaign.
@@ -71,7 +71,7 @@ pub enum CampaignError {
 }
 
 impl CampaignError {
-    /// Whose fault it is.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Fit(error) => error.kind(),
@@ -83,14 +83,14 @@ impl CampaignError {
 }
 
 impl Campaign {
-    /// A campaign that begins with these data: learned from as `seabed fit` does, every variable that varied can be set
+    /// A campaign that starts with these data: they are fitted as by `seabed fit`, every variable that varied can be set
     /// within what was observed, batches as `seabed design` chooses them. The `with_…` methods change that.
     pub fn new(data: Dataset) -> Self {
         let settings = PosteriorSettings::for_own_data(PosteriorKind::McmcGp);
         Self {
             knowledge: Knowledge::none(data.variables()),
             constraints: Constraints::observed(&data),
-            posterior: settings.check(None).expect("the usual settings can be used"),
+            posterior: settings.check(None).expect("the default settings are valid"),
             designer: Designer::default(),
             seed: 0,
             round: 0,
@@ -102,7 +102,7 @@ impl Campaign {
         }
     }
 
-    /// With what is known beforehand.
+    /// With background knowledge.
     #[must_use]
     pub fn with_knowledge(mut self, knowledge: Knowledge) -> Self {
         self.knowledge = knowledge;
@@ -117,7 +117,7 @@ impl Campaign {
         self
     }
 
-    /// Learned from in another way.
+    /// With another posterior.
     #[must_use]
     pub fn with_posterior(mut self, posterior: Posterior) -> Self {
         self.posterior = posterior;
@@ -125,7 +125,7 @@ impl Campaign {
         self
     }
 
-    /// With batches chosen in another way.
+    /// With other settings for the choice of batches.
     #[must_use]
     pub fn with_designer(mut self, designer: Designer) -> Self {
         self.designer = designer;
@@ -139,21 +139,21 @@ impl Campaign {
         self
     }
 
-    /// With outcomes that are still to come, one a row.
+    /// With outcomes that are still to come, one per row.
     #[must_use]
     pub fn with_pending(mut self, pending: Vec<Intervention>) -> Self {
         self.pending = pending;
         self
     }
 
-    /// With a belief that was formed from these data before.
+    /// With a belief that was fitted to these data before.
     #[must_use]
     pub fn with_belief(mut self, belief: Ensemble) -> Self {
         self.belief = Some(belief);
         self
     }
 
-    /// With the state of a fit of these data that was stopped, and of the newest one that ended.
+    /// With the state of a stopped fit of these data, and of the latest finished one.
     #[must_use]
     pub fn with_states(mut self, unfinished: Option<State>, earlier: Option<State>) -> Self {
         (self.unfinished, self.earlier) = (unfinished, earlier);
@@ -165,18 +165,18 @@ impl Campaign {
         &self.data
     }
 
-    /// Outcomes that are still to come, one a row.
+    /// Outcomes that are still to come, one per row.
     pub fn pending(&self) -> &[Intervention] {
         &self.pending
     }
 
-    /// What is believed after all data, if it was fitted.
+    /// The belief after all data, if it was fitted.
     pub fn belief(&self) -> Option<&Ensemble> {
         self.belief.as_ref()
     }
 
-    /// Learns from all data so far. A fit that was stopped goes on where it was; a saved state that does not match (of
-    /// another version, say) is passed over.
+    /// Learns from all data so far. A stopped fit is resumed; a saved state that does not match (of another version, say)
+    /// is ignored.
     pub fn fit(&mut self, observer: &dyn Observer) -> Result<Fit, CampaignError> {
         let seed = Seed::new(self.stream().named("fit").draws().bits());
         let fresh = |earlier: Option<&State>| Start::Fresh { seed, earlier: earlier.cloned().map(Box::new) };
@@ -233,8 +233,8 @@ impl Campaign {
         Ok(batch)
     }
 
-    /// Takes outcomes in. A row answers the pending experiment that set the same variables, to the same values if there
-    /// is one; rows that nobody asked for are welcome too. On an error nothing is changed.
+    /// Records outcomes. A row answers the pending experiment that set the same variables, to the same values if there
+    /// is one; rows that were not asked for are accepted too. On an error nothing is changed.
     pub fn tell(&mut self, outcomes: &Dataset) -> Result<(), CampaignError> {
         let outcomes = outcomes.reordered(self.data.names())?;
         self.data.append(&outcomes)?;
@@ -255,7 +255,7 @@ impl Campaign {
         Ok(())
     }
 
-    /// The pending experiments that will give no outcome are forgotten.
+    /// Forgets the pending experiments, which will have no outcomes.
     pub fn forget_pending(&mut self) {
         self.pending.clear();
     }
@@ -273,7 +273,7 @@ struct Saved {
     names: Vec<String>,
     /// `[variable][row]`.
     columns: Vec<Vec<f64>>,
-    /// Who was set, in every row.
+    /// The targets of every row.
     targets: Vec<Vec<String>>,
     knowledge: KnowledgeForm,
     constraints: NamedConstraints,
@@ -281,7 +281,7 @@ struct Saved {
     designer: Designer,
     seed: u64,
     round: u64,
-    /// What is set to what, one a row.
+    /// What is set to what, one per row.
     pending: Vec<Vec<(String, f64)>>,
     belief: Option<Value>,
     unfinished: Option<State>,
@@ -313,7 +313,7 @@ impl Campaign {
             belief: self
                 .belief
                 .as_ref()
-                .map(|belief| serde_json::from_str(&belief.to_json()).expect("JSON of our own")),
+                .map(|belief| serde_json::from_str(&belief.to_json()).expect("our own JSON is valid")),
             unfinished: self.unfinished.clone(),
             earlier: self.earlier.clone(),
         };

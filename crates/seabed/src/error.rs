@@ -1,12 +1,12 @@
-//! Whose fault an error is, for programs that decide what to do next.
+//! Kinds of errors, for programs that decide what to do next.
 
 /// What kind of error it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ErrorKind {
-    /// What the user brought: data, settings, files of another form. The same call fails again.
+    /// The user's input: data, settings, files in the wrong format. The same call fails again.
     Input,
-    /// The machine: a full disk, a missing right, another process. The same call may go through later.
+    /// The environment: a full disk, missing permissions, another process. The same call may succeed later.
     Environment,
-    /// Somebody asked for an end; the work can be taken up again.
+    /// The work was asked to stop; it can be resumed.
     Stopped,
 }

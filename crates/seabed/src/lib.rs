@@ -1,18 +1,18 @@
 //! Which experiment to run next to find out what causes what.
 //!
-//! From a table to a batch: [`Dataset`] -> [`fit`] -> [`design`] -> [`Batch`]; or as a loop that is asked and told,
+//! From a table to a batch: [`Dataset`] -> [`fit`] -> [`design`] -> [`Batch`]; or as a loop of ask and tell,
 //! [`Campaign`].
 //!
 //! The modules follow the flow of the method, and each one uses only those before it:
 //!
-//! - [`num`]: kernels, addressed randomness, ordered parallelism; [`observer`]: how long work is watched and stopped;
+//! - [`num`]: kernels, addressed randomness, ordered parallelism; [`observer`]: progress, saving and stopping;
 //! - [`graph`]: directed acyclic graphs, equivalence classes, distances;
 //! - [`data`]: measurements and who was intervened on, files in and out; [`settings`]: what people write;
 //! - [`scm`]: structural causal models, and ensembles of them;
 //! - [`belief`]: weighted graphs, and the law of new rows under each;
 //! - [`posterior`]: from data to an ensemble;
 //! - [`mod@design`]: from an ensemble to the next batch of interventions;
-//! - [`world`]: what answers an intervention;
+//! - [`world`]: what responds to an intervention;
 //! - [`evaluate`]: how close a belief is to the truth;
 //! - [`campaign`]: the loop in memory.
 #![warn(missing_docs)]
@@ -42,7 +42,7 @@ pub use observer::Observer;
 pub use posterior::{Fit, FitError, Knowledge, Posterior, PosteriorKind, PosteriorSettings, Start};
 pub use scm::{Ensemble, Intervention};
 
-/// What is believed after the data: [`Posterior::fit`] from nothing.
+/// The posterior after the data: [`Posterior::fit`] without an earlier state.
 pub fn fit(
     posterior: &Posterior,
     data: &Dataset,
@@ -64,8 +64,8 @@ pub fn design(
     designer.design(belief, constraints, seed, observer)
 }
 
-/// Of the JSON that results serialise to and the command prints: fields are added freely; a field that changes its name
-/// or its meaning counts this up.
+/// Version of the JSON that results serialise to and the command prints: it increases when a field changes its name or
+/// meaning, not when fields are added.
 pub const JSON_VERSION: u32 = 1;
 
 #[doc = include_str!("../../../README.md")]

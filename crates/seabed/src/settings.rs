@@ -1,7 +1,7 @@
 //! Settings as people write them: keys and values of a TOML text or of `KEY=VALUE` arguments, read into a typed form,
-//! and numbers held to their ranges before any work starts.
+//! and numbers checked against their ranges before any work starts.
 //!
-//! Every message names the key. An unknown key is answered with the nearest known one.
+//! Every message names the key. For an unknown key it suggests the nearest known one.
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -106,7 +106,7 @@ impl Keys {
         Self::parse(&text, &source)
     }
 
-    /// No keys yet; `source` names those to come in messages.
+    /// No keys yet; `source` names later ones in messages.
     pub fn none(source: &str) -> Self {
         Self { table: Table::new(), source: source.to_string() }
     }
@@ -122,7 +122,7 @@ impl Keys {
         &self.source
     }
 
-    /// Sets one key from a text like `posterior.steps=500`; what is no TOML value is taken as text. Where several
+    /// Sets one key from a text like `posterior.steps=500`; what is not a TOML value is taken as text. Where several
     /// tables stand in a list, the key is set in each.
     pub fn set(&mut self, setting: &str) -> Result<(), SettingsError> {
         let source = format!("--set {setting}");
@@ -146,7 +146,7 @@ impl Keys {
         self.table.insert(key.to_string(), value.into().0);
     }
 
-    /// Takes a key of the first level away, and gives its value.
+    /// Removes a key of the first level and returns its value.
     pub fn remove(&mut self, key: &str) -> Option<KeyValue> {
         self.table.remove(key).map(KeyValue)
     }
@@ -156,7 +156,7 @@ impl Keys {
         self.table.get(key).cloned().map(KeyValue)
     }
 
-    /// The settings that the keys say, every key of which must be known.
+    /// The settings that the keys describe; every key must be known.
     pub fn settings<T: DeserializeOwned>(&self) -> Result<T, SettingsError> {
         serde_path_to_error::deserialize(Value::Table(self.table.clone())).map_err(|error| {
             let path = error.path().to_string();
@@ -172,7 +172,7 @@ impl Keys {
         toml::to_string(&self.table).expect("a table that was read")
     }
 
-    /// Every table of keys that the lists in this one stand for: the grid of all combinations. Keys in `whole` have
+    /// Every combination of the values in this table's lists, as a table of keys each. Keys in `whole` have
     /// lists as values (`design.grid`), which stand for themselves; keys in `slow` vary slowest, in this order, and the
     /// others after them, `fast` last.
     pub fn alternatives(&self, whole: &[&str], slow: &[&str], fast: &str) -> Vec<Self> {

@@ -285,7 +285,7 @@ fn parameters_are_fitted_to_all_the_data() {
     );
 }
 
-/// Observation cannot tell A -> B from B -> A: both come out, about equally often; and knowledge about another variable
+/// Observation cannot tell A -> B from B -> A: both are drawn, about equally often; and knowledge about another variable
 /// changes nothing. 400 draws, z-scores below 5.
 #[test]
 fn undecided_edges_stay_undecided() {
@@ -355,7 +355,7 @@ fn degenerate_columns_are_never_used_and_say_why() {
 }
 
 #[test]
-fn more_candidate_parents_than_rows_are_no_trouble() {
+fn more_candidate_parents_than_rows_are_fine() {
     let d = 12;
     let data = random_data(d, 9, 2);
     let observed = Dataset::with_regime(names(d), data.columns().to_vec(), NodeSet::empty(d)).unwrap();
@@ -367,7 +367,7 @@ fn more_candidate_parents_than_rows_are_no_trouble() {
 }
 
 #[test]
-fn options_are_obeyed() {
+fn options_are_respected() {
     let data = random_data(8, 100, 4);
     let single = |bootstrap: &Bootstrap| bootstrap.single(&data, &Knowledge::none(8)).unwrap().0;
     let free = single(&Bootstrap::default());
@@ -384,15 +384,15 @@ fn options_are_obeyed() {
     assert_eq!(again.class, free.class);
 }
 
-/// Stopped after any number of resamples, saved, read back and taken up again, on whatever number of threads.
+/// Stopped after any number of resamples, saved, read back and resumed, on any number of threads.
 #[test]
-fn a_stopped_fit_goes_on_as_if_nothing_had_happened() {
+fn a_resumed_fit_equals_an_uninterrupted_one() {
     let data = random_data(5, 60, 3);
     let knowledge = Knowledge::new(data.names(), &[(0, 1)], &[(2, 3)], &[]).unwrap();
     let posterior = Posterior::Bootstrap(Bootstrap { draws: 40, ..Bootstrap::default() });
     let fit = |start: Start| posterior.fit(&data, &knowledge, start, &());
     let whole = fit(Start::fresh(Seed::new(4))).unwrap();
-    // One resample may be under way on every other thread when the end is asked for.
+    // One resample may be under way on every other thread when the stop is requested.
     for stop in [1, 5] {
         let told = AtomicUsize::new(0);
         let until = |_: &Progress<'_>| told.fetch_add(1, Ordering::Relaxed) + 1 < stop;
@@ -442,7 +442,7 @@ fn knowledge_is_read_by_name_and_contradictions_are_named() {
         ("forbidden = [[\"A\"]]", "the form is `forbidden = [[\"A\", \"B\"]]`"),
         ("forbidden = [[\"A\", \"Z\"]]", "\"Z\" is not a variable; the variables are A, B, C"),
         ("required = [[\"A\", \"A\"]]", "\"A\" is paired with itself"),
-        ("tiers = [[\"A\"], [\"B\", \"A\"]]", "\"A\" stands in two tiers"),
+        ("tiers = [[\"A\"], [\"B\", \"A\"]]", "\"A\" is in two tiers"),
         (
             "tiers = [[\"A\"], [\"B\"]]\nrequired = [[\"B\", \"A\"]]",
             "\"B\" -> \"A\" is both required and forbidden",

@@ -1,4 +1,4 @@
-//! The loop in memory: asked, told, saved and loaded at any moment, stopped and taken up again.
+//! The loop in memory: ask, tell, save and load at any moment, stop and resume.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -84,7 +84,7 @@ fn a_campaign_can_be_saved_and_loaded_at_any_moment() {
     }
 }
 
-/// Stopped in the fit or in the design, saved and loaded, the next ask ends the same.
+/// Stopped in the fit or in the design, saved and loaded, the next ask has the same result.
 #[test]
 fn a_stopped_ask_loses_nothing() {
     for kind in [PosteriorKind::McmcLinear, PosteriorKind::DibsLinear, PosteriorKind::Bootstrap] {
@@ -99,7 +99,7 @@ fn a_stopped_ask_loses_nothing() {
             let left = AtomicU64::new(stop);
             let until = |_: &Progress<'_>| left.fetch_sub(1, Ordering::Relaxed) > 1;
             let mut stopped = campaign(kind);
-            // The last word of a fit may come when there is nothing left to stop.
+            // The last report of a fit may come when there is nothing left to stop.
             if let Err(error) = stopped.ask(&until) {
                 assert_eq!(error.kind(), ErrorKind::Stopped, "{error}");
                 assert!(stopped.pending().is_empty());
@@ -110,9 +110,9 @@ fn a_stopped_ask_loses_nothing() {
     }
 }
 
-/// Outcomes that nobody asked for are welcome; those of other variables are refused, and nothing changes.
+/// Outcomes that were not asked for are accepted; those of other variables are refused, and nothing changes.
 #[test]
-fn what_is_told_is_checked_and_answers_what_is_pending() {
+fn outcomes_are_checked_and_matched_to_pending_experiments() {
     let mut campaign = campaign(PosteriorKind::Bootstrap);
     let batch = campaign.ask(&()).unwrap();
     let design = &batch.chosen[0].design;
@@ -131,7 +131,7 @@ fn what_is_told_is_checked_and_answers_what_is_pending() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_saved_campaigns_are_refused() {
     let data = outcomes(&Intervention::none(), 30, 1);
     let nothing = Constraints { variables: vec![None; 4], ..Constraints::observed(&data) };
     let error = campaign(PosteriorKind::Bootstrap).with_constraints(nothing).ask(&()).unwrap_err();

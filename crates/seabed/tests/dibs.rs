@@ -63,7 +63,7 @@ fn the_same_bytes_on_one_and_on_four_threads() {
 }
 
 #[test]
-fn the_order_of_the_columns_shows_nowhere() {
+fn the_order_of_the_columns_does_not_matter() {
     let data = toy(2);
     let shuffled: Vec<String> = [3, 0, 4, 2, 1].map(|k: usize| data.names()[k].clone()).to_vec();
     let other = data.reordered(&shuffled).unwrap();
@@ -85,7 +85,7 @@ fn the_order_of_the_columns_shows_nowhere() {
 fn knowledge_is_a_guarantee() {
     let data = toy(3);
     let names = data.names().clone();
-    // Forbids what the truth has and requires what it has not.
+    // Forbids what the truth has and requires what it does not have.
     let truth = world(5, MechanismKind::Mlp { hidden: 5 }, 3);
     let (from, to) = truth.dag().edges().next().unwrap();
     let required = (to + 1..to + 5).map(|k| k % 5).find(|&k| k != from && k != to).unwrap();
@@ -113,7 +113,7 @@ fn stopped_at(fit: Result<DibsFit, FitError>) -> State {
 }
 
 #[test]
-fn an_interrupted_fit_goes_on_as_if_nothing_had_happened() {
+fn a_resumed_fit_equals_an_uninterrupted_one() {
     let data = toy(4);
     for family in FAMILIES {
         let settings = quick(family);
@@ -127,7 +127,7 @@ fn an_interrupted_fit_goes_on_as_if_nothing_had_happened() {
         let resumed = Dibs::resume(saved.clone(), &data, &Knowledge::none(5), &()).unwrap();
         assert_eq!(resumed.state, whole.state);
         assert_eq!(resumed.ensemble, whole.ensemble);
-        // It does not go on with other data or settings.
+        // It cannot be resumed with other data or settings.
         let other = Dibs { particles: 4, ..settings.clone() };
         let error = other.fit_from(saved, &data, &Knowledge::none(5), &()).unwrap_err();
         assert_eq!(error, StateMismatch::Settings("another number of particles").into());
@@ -213,8 +213,8 @@ fn linear_weights_are_found() {
     let weights: f64 = fit.ensemble.weights().iter().sum();
     assert!((weights - 1.0).abs() < 1e-12);
     for draw in fit.ensemble.draws() {
-        // The last steps grow shorter, so that parameters come to rest. At the best ones the log-density is above
-        // that of the truth; a draw from their posterior is below them by half a nat for each of six, 0.015 a row.
+        // The last steps grow shorter, so that parameters settle. At the best ones the log-density is above
+        // that of the truth; a draw from their posterior is below them by half a nat for each of six, 0.015 per row.
         let mean = |scm: &Scm| scm.log_density_of_rows(&data).iter().sum::<f64>() / 200.0;
         println!("{} nats a row above the truth", mean(draw) - mean(&scm));
         assert!(mean(draw) > mean(&scm) - 0.015, "{} against {}", mean(draw), mean(&scm));
@@ -237,7 +237,7 @@ fn easy() -> Dataset {
 }
 
 #[test]
-fn a_fit_that_is_at_rest_ends_by_itself() {
+fn a_fit_at_rest_stops_by_itself() {
     let (data, none) = (easy(), Knowledge::none(3));
     let settings = Dibs { family: Family::Linear { intercept: true }, particles: 10, ..Dibs::default() };
     let all = Dibs { stop_early: false, ..settings.clone() };
@@ -253,7 +253,7 @@ fn a_fit_that_is_at_rest_ends_by_itself() {
     println!("edges apart {apart}, log joint {} against {}", last(&stopped), last(&whole));
     assert!(apart < 0.05, "{apart}");
     assert!((last(&stopped) - last(&whole)).abs() < 2.0, "{} against {}", last(&stopped), last(&whole));
-    // Interrupted before and after the decision, it goes on to the same end.
+    // Interrupted before or after the decision, it ends the same way.
     for at in [777, stopped.state.steps_taken() - 100] {
         let steps = AtomicU64::new(0);
         let until = |_: &Progress<'_>| steps.fetch_add(1, Ordering::Relaxed) + 1 < at;
@@ -266,7 +266,7 @@ fn a_fit_that_is_at_rest_ends_by_itself() {
 
 /// In these units parameters have a long way to go: 1000 steps take them some 5 of theirs.
 #[test]
-fn a_fit_that_still_improves_does_not_end() {
+fn a_fit_that_still_improves_does_not_stop() {
     let scm = world(4, MechanismKind::Linear(LinearWeights::Normal), 8);
     let data = scm.experiment(&Intervention::none(), 200, Seed::new(1).stream(Purpose::Noise)).unwrap();
     let family = Family::Linear { intercept: true };
@@ -276,7 +276,7 @@ fn a_fit_that_still_improves_does_not_end() {
     let knowledge = Knowledge::new(data.names(), &[], &edges, &[]).unwrap();
     let fit = settings.fit(&data, &knowledge, Seed::new(1), &()).unwrap();
     assert_eq!(fit.end, End::Steps);
-    // No cycles and no open edges: only the log joint tells.
+    // No cycles and no open edges: only the log joint shows it.
     let history = &fit.state.history;
     assert!(history[20..].iter().all(|measured| measured.cyclic == 0.0 && measured.undecided < 0.1));
     assert!(history[26].log_joint - history[19].log_joint > 1000.0);

@@ -108,7 +108,7 @@ fn gene_networks_of_any_bytes_are_read_or_refused() {
 fn mutate(seeds: &[&str], body: fn(&[u8])) {
     let mut random = Random(1);
     let mut pool: Vec<Vec<u8>> = seeds.iter().map(|seed| seed.as_bytes().to_vec()).collect();
-    // What grows beyond the seeds takes time and finds nothing new.
+    // Inputs larger than the seeds take time and find nothing new.
     let longest = seeds.iter().map(|seed| seed.len()).max().unwrap_or(0).max(1000);
     for _ in 0..INPUTS {
         let mut input = pool[random.below(pool.len())].clone();

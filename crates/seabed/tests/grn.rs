@@ -101,7 +101,7 @@ fn factors_act_on_transcription_and_the_measured_level_is_in_the_data() {
         }
         assert!((level(of, &[])[1] - bound(1.0)).abs() < 1e-3);
     }
-    // A noisy knock-out: the target is at 0 but for a rare remainder, and its effect follows.
+    // A noisy knock-out: the target is at 0 except for a rare remainder, and its effect follows.
     let data =
         Grn::new(network, Measurement::default()).experiment(&intervention(&[(0, 0.0)]), 50, stream(0));
     assert!(data.unwrap().columns().iter().flatten().all(|level| (0.0..0.05).contains(level)));
@@ -140,12 +140,12 @@ fn a_free_gene_has_the_stationary_moments() {
 }
 
 #[test]
-fn a_cycle_can_be_simulated_but_is_no_dag() {
+fn a_cycle_can_be_simulated_but_is_not_a_dag() {
     let network = named(&["A", "B", "C"], vec![regulated_by(1), regulated_by(0), regulated_by(1)]).unwrap();
     let message = network.dag().unwrap_err().to_string();
     assert!(
         message
-            == "the gene network has a cycle, A -> B -> A; it can be simulated, but this needs a network without cycles"
+            == "the gene network has a cycle, A -> B -> A; it can be simulated, but a network without cycles is needed here"
             || message.contains("B -> A -> B"),
         "{message}"
     );
@@ -254,7 +254,7 @@ fn a_bad_file_is_refused_with_the_reaction_and_the_parameter() {
         (
             delta.clone(),
             format!("{delta}{}", p("gamma", "1")),
-            "reaction \"A_degradation\": the parameter \"gamma\" means nothing here",
+            "reaction \"A_degradation\": the parameter \"gamma\" is unknown",
         ),
         (
             p("k_1", "0.3"),
@@ -297,7 +297,7 @@ fn a_bad_file_is_refused_with_the_reaction_and_the_parameter() {
         (
             "reaction id=\"A_synthesis\"".into(),
             "reaction id=\"C_synthesis\"".into(),
-            "reaction \"C_synthesis\": its id is not GENE_synthesis or GENE_degradation of a species of the file",
+            "reaction \"C_synthesis\": its id must be GENE_synthesis or GENE_degradation, where GENE is a species in the file",
         ),
         (
             "reaction id=\"A_synthesis\"".into(),
@@ -310,7 +310,7 @@ fn a_bad_file_is_refused_with_the_reaction_and_the_parameter() {
             "<species id=\"C\" /><species id=\"A\"".into(),
             "there is no reaction \"C_synthesis\"",
         ),
-        ("<listOfSpecies>".into(), "<listOfGenes>".into(), "this is no XML that we read"),
+        ("<listOfSpecies>".into(), "<listOfGenes>".into(), "this is not readable as XML"),
         ("<model name".into(), "<model nam".into(), ""),
     ];
     for (from, to, expected) in cases {
@@ -337,7 +337,7 @@ fn a_bad_file_is_refused_with_the_reaction_and_the_parameter() {
 }
 
 #[test]
-fn documents_that_grow_or_reach_out_are_refused() {
+fn documents_with_entities_are_refused() {
     let bomb = r#"<!DOCTYPE b [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]><sbml><model name="&b;"/></sbml>"#;
     let outside = r#"<!DOCTYPE b [<!ENTITY a SYSTEM "file:///etc/passwd">]><sbml><model name="&a;"/></sbml>"#;
     let elsewhere = r#"<!DOCTYPE b SYSTEM "http://localhost/x.dtd"><sbml><model/></sbml>"#;

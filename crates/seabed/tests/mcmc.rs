@@ -63,7 +63,7 @@ fn the_same_bytes_on_one_and_on_four_threads() {
 }
 
 #[test]
-fn the_order_of_the_columns_shows_nowhere() {
+fn the_order_of_the_columns_does_not_matter() {
     let data = toy(2);
     let shuffled: Vec<String> = [3, 0, 4, 2, 1].map(|k: usize| data.names()[k].clone()).to_vec();
     let other = data.reordered(&shuffled).unwrap();
@@ -90,7 +90,7 @@ fn the_order_of_the_columns_shows_nowhere() {
 fn knowledge_is_a_guarantee() {
     let data = toy(3);
     let names = data.names().clone();
-    // Forbids what the truth has and requires what it has not.
+    // Forbids what the truth has and requires what it does not have.
     let (from, to) = world(3).dag().edges().next().unwrap();
     let required = (to + 1..to + 5).map(|k| k % 5).find(|&k| k != from && k != to).unwrap();
     let knowledge = Knowledge::new(&names, &[(from, to)], &[(to, required), (required, from)], &[]).unwrap();
@@ -119,10 +119,10 @@ fn no_node_has_more_parents_than_allowed() {
 
 /// Interrupted at every place where it can be: while scores are computed, in the pilot, and later.
 #[test]
-fn an_interrupted_fit_goes_on_as_if_nothing_had_happened() {
+fn a_resumed_fit_equals_an_uninterrupted_one() {
     let data = toy(4);
     for family in FAMILIES {
-        // Looks at 40, 80, … sweeps, and is content before the last of them.
+        // Checks after 40, 80, … sweeps, and stops before the last of them.
         let settings = Mcmc { least_sweeps: 40, most_sweeps: 1280, draws: 10, ..quick(family) };
         let knowledge = Knowledge::none(5);
         let calls = AtomicUsize::new(0);
@@ -171,7 +171,7 @@ fn an_interrupted_fit_goes_on_as_if_nothing_had_happened() {
         ] {
             refused(edited(place, value), &data, &knowledge, "the saved state is incomplete or was edited");
         }
-        // What is missing of the scores is computed again.
+        // Missing scores are computed again.
         for (place, value) in
             [("/nodes/1/scores", serde_json::json!([])), ("/nodes/1/candidates", serde_json::Value::Null)]
         {
@@ -181,7 +181,7 @@ fn an_interrupted_fit_goes_on_as_if_nothing_had_happened() {
     }
 }
 
-/// New rows in which a variable was the target leave its scores as they are, and only its.
+/// New rows in which a variable was the target change the scores of all variables but this one.
 #[test]
 fn scores_of_an_earlier_round_are_kept_where_no_rows_are_new() {
     let data = toy(6);
@@ -198,7 +198,7 @@ fn scores_of_an_earlier_round_are_kept_where_no_rows_are_new() {
         let kept = from(first.state.clone());
         assert_eq!(kept.ensemble, fresh.ensemble);
         assert_eq!(kept.edge_probabilities, fresh.edge_probabilities);
-        // Scores that were changed in between are taken as they are for the targets, and computed anew for others.
+        // Scores that were changed in between are used as they are for the targets, and recomputed for others.
         for node in 0..5 {
             let mut changed = serde_json::to_value(&first.state).unwrap();
             for set in changed["nodes"][node]["scores"].as_array_mut().unwrap() {
@@ -257,7 +257,7 @@ fn mechanisms_are_of_the_family() {
 }
 
 #[test]
-fn one_variable_and_constants_are_no_trouble() {
+fn one_variable_and_constants_are_fine() {
     let names = |count: usize| (0..count).map(|k| format!("v{k}")).collect();
     let column: Vec<f64> = (0..10).map(|k| f64::from(k * k % 7)).collect();
     let one = Dataset::new(names(1), vec![column.clone()], vec![NodeSet::empty(1); 10]).unwrap();
@@ -273,7 +273,7 @@ fn one_variable_and_constants_are_no_trouble() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_plain_words() {
+fn impossible_requests_are_refused_with_a_reason() {
     let data = toy(9);
     let usual = quick(Family::Linear);
     let prior = |probabilities: Vec<(&str, &str, f64)>| EdgePrior::Pairs {
@@ -291,11 +291,11 @@ fn what_cannot_be_is_refused_in_plain_words() {
         (Mcmc { prior: prior(vec![("X1", "Z", 0.5)]), ..usual.clone() }, "\"X1\" -> \"Z\""),
         (
             Mcmc { prior: prior(vec![("X1", "X2", 0.5), ("X1", "X2", 0.1)]), ..usual.clone() },
-            "two probabilities of the edge \"X1\" -> \"X2\"",
+            "two probabilities for the edge \"X1\" -> \"X2\"",
         ),
         (
             Mcmc { prior: prior(vec![("X1", "X2", 1.0)]), ..usual.clone() },
-            "what is certain is background knowledge",
+            "put certain edges into background knowledge",
         ),
     ] {
         let error = settings.fit(&data, &Knowledge::none(5), Seed::new(1), &()).unwrap_err();
@@ -309,8 +309,8 @@ fn what_cannot_be_is_refused_in_plain_words() {
     let wide = Dataset::new(names, vec![vec![1.0, 2.0, 4.0]; 30], vec![NodeSet::empty(30); 3]).unwrap();
     let many = Mcmc { candidates: 20, max_parents: Some(8), ..usual.clone() };
     let error = many.fit(&wide, &Knowledge::none(30), Seed::new(1), &()).unwrap_err();
-    assert!(error.to_string().contains("up to 8 parents are 263950 sets for every variable"), "{error}");
-    // Equal columns in units in which the prior is nothing.
+    assert!(error.to_string().contains("up to 8 parents give 263950 sets per variable"), "{error}");
+    // Equal columns in units in which the prior is negligible.
     let column: Vec<f64> = (0..20).map(|k| 1e12 * f64::from(k * k % 11)).collect();
     let names = (0..2).map(|k| format!("v{k}")).collect();
     let equal = Dataset::new(names, vec![column.clone(), column], vec![NodeSet::empty(2); 20]).unwrap();

@@ -244,7 +244,7 @@ fn edge_probabilities_are_weighted_frequencies_and_exact_at_the_ends() {
 /// The archive that this project writes today, opened and checked with numpy when it was made. Old files must stay
 /// readable, so a change of the bytes needs a new version number.
 #[test]
-fn the_archive_keeps_its_form() {
+fn the_archive_format_does_not_change() {
     let known =
         Ensemble::new(vec![random_scm(3, false, 1), random_scm(3, false, 2)], vec![0.25, 0.75]).unwrap();
     let file = include_bytes!("files/ensemble.npz");
@@ -291,7 +291,7 @@ fn bad_models_are_refused_with_the_file_the_node_and_the_way_out() {
         ),
         (
             model(&[a.clone(), node("B", "\"A\"", child, "0")]),
-            "the noise_sd of \"B\" is 0: a standard deviation",
+            "the noise_sd of \"B\" is 0: standard deviations",
         ),
         (model(&[node("A", "\"B\"", child, "1"), node("B", "\"A\"", child, "1")]), "a cycle: A -> B -> A"),
         (model(&[a.clone(), node("B", "", r#""type":"cubic""#, "1")]), "unknown variant `cubic`"),

@@ -1,4 +1,4 @@
-//! Synthetic worlds: what is drawn has the law that SPEC and paper give it, and is a function of the seed.
+//! Synthetic worlds: what is drawn has the paper's distribution, and is a function of the seed.
 
 use seabed::num::random::{Purpose, Seed};
 use seabed::scm::{Intervention, Mechanism, Scm};

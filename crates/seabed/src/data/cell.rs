@@ -1,10 +1,10 @@
-//! One cell of text: the number that it is, or why it is none.
+//! The text of one cell: its number, or why it is not a number.
 
 use super::error::DataError;
 use super::names::{TARGETS_COLUMN, closest, position};
 use super::wording::{Excerpt, Place, Remedy};
 
-/// The finite number in a cell, white space around it aside.
+/// The finite number in a cell; surrounding white space is ignored.
 #[inline]
 pub(super) fn number(cell: &[u8]) -> Option<f64> {
     let parse = |text: &str| text.parse::<f64>().ok().filter(|value| value.is_finite());

@@ -1,6 +1,6 @@
-//! Tables as CSV: one column a variable, one row a sample, and optionally the column of targets.
+//! Tables as CSV: one column per variable, one row per sample, and optionally a column of targets.
 //!
-//! Cells and targets are understood elsewhere; here they meet. Numbers are written
+//! Cells and targets are parsed elsewhere and combined here. Numbers are written
 //! in the shortest form that reads back to the same bits.
 
 use std::fs::File;
@@ -28,8 +28,8 @@ pub fn read_csv(path: &Path, options: &ReadOptions) -> Result<Loaded, DataError>
 ///
 /// UTF-8, with or without a byte-order mark; the first line holds the names. The column
 /// `intervention_targets`, if there is one, holds the names of the variables that were set, joined by `;`,
-/// and nothing in an observational row. White space around names and numbers does not count, empty lines are
-/// skipped, and columns to ignore may hold anything. Every number must be there and be finite.
+/// and nothing in an observational row. White space around names and numbers is ignored, empty lines are
+/// skipped, and columns to ignore may hold anything. Every number must be present and finite.
 pub fn read_csv_from(
     reader: impl Read,
     source_name: &str,
@@ -80,7 +80,7 @@ pub fn read_csv_from(
 /// Writes a data set as CSV; the column of targets is there if any row has targets.
 pub fn write_csv(writer: impl Write, dataset: &Dataset) -> io::Result<()> {
     write_records(writer, dataset).map_err(|error| match error.into_kind() {
-        // The system's own error: a closed pipe must still be known as one.
+        // The system's own error, so that a closed pipe can be recognised.
         csv::ErrorKind::Io(error) => error,
         other => io::Error::other(format!("{other:?}")),
     })
@@ -114,7 +114,7 @@ fn write_records(writer: impl Write, dataset: &Dataset) -> csv::Result<()> {
     Ok(csv.flush()?)
 }
 
-/// For every regime the cell that says it.
+/// The cell that describes each regime.
 pub(super) fn target_texts(dataset: &Dataset) -> Vec<String> {
     let text = |regime: &crate::graph::NodeSet| {
         let names: Vec<&str> = regime.iter().map(|node| dataset.names()[node].as_str()).collect();
@@ -123,7 +123,7 @@ pub(super) fn target_texts(dataset: &Dataset) -> Vec<String> {
     dataset.regimes().iter().map(text).collect()
 }
 
-/// Is the header a row of measurements? Whole numbers are names, for tables without names are often numbered.
+/// Is the header a row of measurements? Whole numbers count as names: tables without names are often numbered.
 fn lacks_names(header: &[String]) -> bool {
     let numeric = header.iter().all(|name| name.parse::<f64>().is_ok());
     let counted = header.iter().all(|name| name.bytes().all(|b| b.is_ascii_digit()));

@@ -1,8 +1,8 @@
 //! Measurements and who was intervened on: the table that every posterior learns from.
 //!
-//! A [`Dataset`] holds finite numbers only, at least one row and one variable, and
-//! names that can be names. All of this is checked when it is made, so nothing
-//! that takes one checks again. Files are left to [`csv`](super::csv) and
+//! A [`Dataset`] has finite numbers only, at least one row and one variable, and
+//! valid names. All of this is checked when it is made, so nothing that takes one
+//! checks again. Files are left to [`csv`](super::csv) and
 //! [`parquet`](super::parquet).
 
 use std::collections::HashMap;
@@ -155,14 +155,14 @@ impl Dataset {
         &self.regimes[self.regime_of_row[row] as usize]
     }
 
-    /// A number that hardly any other data have: who was set, and all values, in the order of the variables.
+    /// A hash of the targets and all values, in the order of the variables.
     pub(crate) fn fingerprint(&self) -> u64 {
         let targets = (0..self.rows()).flat_map(|row| self.targets(row).iter().chain([usize::MAX]));
         let values = self.columns().iter().flatten().map(|x| x.to_bits());
         fingerprint::of_words(targets.map(|target| target as u64).chain(values))
     }
 
-    /// The rows in which a variable was not a target: those that tell how it comes about.
+    /// The rows in which a variable was not a target: those that its mechanism can be learned from.
     pub fn untouched_rows(&self, node: Node) -> impl Iterator<Item = usize> + Clone + '_ {
         (0..self.rows()).filter(move |&row| !self.targets(row).contains(node))
     }
@@ -252,7 +252,7 @@ fn in_canonical_order(
     let mut before: Option<&[&str]> = None;
     for (_, members, k) in &keyed {
         if before != Some(members) {
-            // Made anew, for the given set may come from a larger universe.
+            // A new set, because the given one may come from a larger universe.
             regimes.push(NodeSet::of(names.len(), &sets[*k]));
             before = Some(members);
         }
@@ -264,7 +264,7 @@ fn in_canonical_order(
     (regimes, set_of_row)
 }
 
-/// `from[k]` = the place in `have` of the name `want[k]`; both hold the same names.
+/// `from[k]` = the position in `have` of the name `want[k]`; both contain the same names.
 fn permutation(have: &[String], want: &[String]) -> Result<Vec<Node>, DataError> {
     check_names(want)?;
     let (have_at, want_at) = (index(have), index(want));
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn regimes_are_in_an_order_of_their_own() {
+    fn the_order_of_regimes_does_not_depend_on_rows_or_columns() {
         let data = toy();
         let regimes: Vec<Vec<Node>> = data.regimes().iter().map(|set| set.iter().collect()).collect();
         assert_eq!(regimes, [vec![], vec![2], vec![0], vec![0, 1]]);
@@ -355,15 +355,15 @@ mod tests {
         };
         assert_eq!(
             message(vec![vec![1.0]], vec![none.clone()]),
-            "a data set needs one column per name, but 2 were expected and 1 are given"
+            "a data set needs one column per name: expected 2, got 1"
         );
         assert_eq!(
             message(vec![vec![1.0], vec![]], vec![none.clone()]),
-            "a data set needs one value per row in every column, but 1 were expected and 0 are given"
+            "a data set needs one value per row in every column: expected 1, got 0"
         );
         assert_eq!(
             message(vec![vec![1.0], vec![1.0]], vec![]),
-            "a data set needs one set of targets per row, but 1 were expected and 0 are given"
+            "a data set needs one set of targets per row: expected 1, got 0"
         );
         assert_eq!(
             message(vec![vec![1.0], vec![f64::NAN]], vec![none]),

@@ -1,4 +1,4 @@
-//! What can be wrong with data that people bring.
+//! What can be wrong with the user's data.
 //!
 //! Every message names the place, the value and the way out. The pieces of the
 //! messages are in [`wording`](super::wording), names have their own error in
@@ -44,9 +44,9 @@ pub enum DataError {
     },
     /// A row with more or fewer cells than the header.
     #[error("{at}: the row has {cells}, the header {header}; {}", if cells > header {
-        "put a cell that holds a comma in quotes"
+        "put quotes around cells that contain a comma"
     } else {
-        "an empty cell needs its comma too"
+        "empty cells need their commas too"
     })]
     RaggedRow {
         /// The row.
@@ -56,7 +56,7 @@ pub enum DataError {
         /// Cells of the header.
         header: Cells,
     },
-    /// A name that no variable can have.
+    /// An invalid name.
     #[error("{at}: {reason}")]
     Name {
         /// The file.
@@ -64,8 +64,8 @@ pub enum DataError {
         /// What is wrong with the name.
         reason: NameError,
     },
-    /// A file that seems to begin with its first row.
-    #[error("{file}: the first line holds numbers, but it must hold the names of the columns")]
+    /// A file that seems to have no header.
+    #[error("{file}: the first line contains numbers, but it must contain the column names")]
     NoHeader {
         /// The file.
         file: String,
@@ -82,7 +82,7 @@ pub enum DataError {
         /// What was perhaps meant.
         suggestion: Option<String>,
     },
-    /// A word for "nobody" where an empty cell says it.
+    /// A word for "no target" where the cell should be empty.
     #[error("{at}: there is no variable {text}; leave the cell empty if the row is observational")]
     NotATarget {
         /// The cell.
@@ -92,7 +92,7 @@ pub enum DataError {
     },
     /// A number where the names of targets are expected.
     #[error(
-        "{at}: {text} is a number, but this column holds the names of the variables that were set; \
+        "{at}: {text} is a number, but this column names the variables that were set; \
          the value goes into the variable's own column"
     )]
     NumericTarget {
@@ -102,7 +102,7 @@ pub enum DataError {
         text: Excerpt,
     },
     /// One target twice in the same row.
-    #[error("{at}: {target} is listed twice; list every target once")]
+    #[error("{at}: {target} is listed twice; list each target once")]
     RepeatedTarget {
         /// The cell.
         at: Box<Place>,
@@ -110,7 +110,7 @@ pub enum DataError {
         target: Excerpt,
     },
     /// Nothing between two separators of targets.
-    #[error("{at}: {text} has an empty name in it; join names by a single `;`")]
+    #[error("{at}: {text} contains an empty name; separate names with a single `;`")]
     EmptyTarget {
         /// The cell.
         at: Box<Place>,
@@ -142,7 +142,7 @@ pub enum DataError {
         utf16: bool,
     },
     /// A row that would take too much memory.
-    #[error("{at}: the row that begins here is longer than {} MiB; is a quotation mark not closed?", limit >> 20)]
+    #[error("{at}: the row that starts here is longer than {} MiB; is a quotation mark missing?", limit >> 20)]
     RowTooLong {
         /// The row.
         at: Box<Place>,
@@ -150,17 +150,17 @@ pub enum DataError {
         limit: usize,
     },
     /// A quotation mark that reaches to the end of the file.
-    #[error("{at}: a quotation mark is opened in this row and never closed")]
+    #[error("{at}: a quotation mark opened in this row is never closed")]
     OpenQuote {
         /// The row.
         at: Box<Place>,
     },
-    /// More columns, or more values, than any computation here could use.
-    #[error("{file}: {found} {what} are too many; at most {limit} are read")]
+    /// More columns or values than any computation here could use.
+    #[error("{file}: too many {what} ({found}); the limit is {limit}")]
     TooMany {
         /// The file.
         file: String,
-        /// What there is too much of.
+        /// What there are too many of.
         what: &'static str,
         /// How many there are.
         found: u64,
@@ -168,9 +168,7 @@ pub enum DataError {
         limit: u64,
     },
     /// A file whose columns are not separated by commas.
-    #[error(
-        "{file}: the columns seem to be separated by {separator}; write them with commas, and decimals with a point"
-    )]
+    #[error("{file}: the columns seem to be separated by {separator}; use commas, and a point for decimals")]
     WrongSeparator {
         /// The file.
         file: String,
@@ -206,13 +204,13 @@ pub enum DataError {
         source: io::Error,
     },
     /// Nothing in it.
-    #[error("{file} is empty; the first line must hold the names of the columns")]
+    #[error("{file} is empty; the first line must contain the column names")]
     EmptyFile {
         /// The file.
         file: String,
     },
     /// A kind of file that is not known.
-    #[error("{file}: tables are read and written as .csv or .parquet; the name must end in one of them")]
+    #[error("{file}: unknown file type; tables are .csv or .parquet files")]
     UnknownKind {
         /// The file.
         file: String,
@@ -239,7 +237,7 @@ pub enum DataError {
         problem: String,
     },
     /// A Parquet file where only CSV can be read.
-    #[error("{file}: this program was built without the feature `parquet`; bring the table as .csv")]
+    #[error("{file}: this program was built without the feature `parquet`; use a .csv file")]
     WithoutParquet {
         /// The file.
         file: String,
@@ -255,9 +253,7 @@ pub enum DataError {
         remedy: Remedy,
     },
     /// A Parquet column of targets that does not hold text.
-    #[error(
-        "{at}: the values are of type {kind}; write the names of the targets as text, empty where there are none"
-    )]
+    #[error("{at}: the values are of type {kind}; write target names as text, empty where there are none")]
     TargetsType {
         /// The column.
         at: Box<Place>,
@@ -265,7 +261,7 @@ pub enum DataError {
         kind: String,
     },
     /// A Parquet column compressed in a way that is not read.
-    #[error("{at}: {codec} compression is not read; write the file with snappy or zstd compression")]
+    #[error("{at}: {codec} compression is not supported; use snappy or zstd")]
     Compression {
         /// The column.
         at: Box<Place>,
@@ -273,7 +269,7 @@ pub enum DataError {
         codec: String,
     },
     /// Columns, rows or targets of a data set that do not fit together.
-    #[error("a data set needs one {each}, but {expected} were expected and {got} are given")]
+    #[error("a data set needs one {each}: expected {expected}, got {got}")]
     Shape {
         /// What is counted per what.
         each: &'static str,
@@ -282,7 +278,7 @@ pub enum DataError {
         /// How many there are.
         got: usize,
     },
-    /// A target beyond the variables.
+    /// A target index that is too large.
     #[error("{at}: node {node} is a target, but there are only {variables} variables")]
     TargetBeyond {
         /// The row.
@@ -312,7 +308,7 @@ impl From<NameError> for DataError {
 }
 
 impl DataError {
-    /// Whose fault it is.
+    /// The kind of error.
     pub fn kind(&self) -> crate::ErrorKind {
         match self {
             Self::Unwritable { .. } => crate::ErrorKind::Environment,
@@ -320,7 +316,7 @@ impl DataError {
         }
     }
 
-    /// The error of a file that the operating system does not let us read.
+    /// The error for a file that the operating system cannot read.
     pub(super) fn unreadable(file: String, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::NotFound { file },

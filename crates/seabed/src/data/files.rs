@@ -86,11 +86,11 @@ pub fn write_atomically(
     builder.prefix(".seabed-").suffix(".part");
     #[cfg(unix)]
     {
-        // Temporary files are private by default; what people ask for has the permissions of any new file.
+        // Temporary files are private by default; output gets the permissions of any new file.
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    // The error of the temporary file names that file, which means nothing to anybody.
+    // The error of the temporary file names that file, which means nothing to the user.
     let part = builder.tempfile_in(directory).map_err(|error| {
         if directory.is_dir() {
             io::Error::from(error.kind())
@@ -110,7 +110,7 @@ pub fn write_atomically(
     sync_directory(directory)
 }
 
-/// The new name is on disk only when the directory is; systems that cannot open directories need no more.
+/// The new name is on disk only when the directory is synced; systems that cannot open directories do not need this.
 fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }
@@ -168,9 +168,6 @@ mod tests {
     #[test]
     fn other_extensions_are_refused() {
         let error = read_table(Path::new("data.xlsx"), &ReadOptions::default()).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "data.xlsx: tables are read and written as .csv or .parquet; the name must end in one of them"
-        );
+        assert_eq!(error.to_string(), "data.xlsx: unknown file type; tables are .csv or .parquet files");
     }
 }

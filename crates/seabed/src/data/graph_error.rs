@@ -1,4 +1,4 @@
-//! What can be wrong with a graph that people bring.
+//! What can be wrong with the user's graph.
 
 use crate::graph::EssentialGraphError;
 
@@ -28,9 +28,9 @@ pub enum GraphFileError {
     NotSquare {
         /// The file.
         file: String,
-        /// Columns, a column of row names aside.
+        /// Columns, not counting a column of row names.
         columns: usize,
-        /// Rows, the header aside.
+        /// Rows, not counting the header.
         rows: String,
     },
     /// A cell of the matrix that is neither 0 nor 1.
@@ -42,7 +42,9 @@ pub enum GraphFileError {
         text: Excerpt,
     },
     /// A row whose name is not that of its column.
-    #[error("{at}: the row is called {row}, but rows have the order of the columns, and this is {column}'s")]
+    #[error(
+        "{at}: the row is called {row}, but rows must be in the order of the columns, and {column} comes next"
+    )]
     RowName {
         /// The row.
         at: Box<Place>,
@@ -59,9 +61,9 @@ pub enum GraphFileError {
         /// The node.
         node: Excerpt,
     },
-    /// Edges in a circle.
+    /// A directed cycle.
     #[error("the graph has a cycle: {}{}", circle(.cycle), if cycle.len() == 2 {
-        " (both directions are an undirected edge; here every edge needs one direction)"
+        " (an edge in both directions is undirected; here every edge needs one direction)"
     } else {
         ""
     })]
@@ -69,8 +71,8 @@ pub enum GraphFileError {
         /// The names along the cycle; the last has an edge to the first.
         cycle: Vec<String>,
     },
-    /// Undirected edges that no equivalence class has.
-    #[error("this is no essential graph: {}", .reason.with_names(|node| super::wording::argument(&names[node])))]
+    /// Not the graph of an equivalence class.
+    #[error("this is not an essential graph: {}", .reason.with_names(|node| super::wording::argument(&names[node])))]
     NotEssential {
         /// What is wrong.
         reason: EssentialGraphError,
@@ -94,7 +96,7 @@ pub enum GraphFileError {
         /// The variables that are not nodes.
         missing: Vec<String>,
     },
-    /// Names and graph are not of one size.
+    /// The numbers of names and nodes differ.
     #[error("{names} names for a graph of {nodes} nodes; give every node a name")]
     NamesAndNodes {
         /// How many names there are.

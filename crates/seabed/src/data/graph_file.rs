@@ -20,7 +20,7 @@ use super::wording::{Excerpt, Place};
 /// The header of an edge list.
 const EDGE_LIST: [&str; 2] = ["source", "target"];
 
-/// The most nodes of a graph that is read: the matrix takes a byte for every pair.
+/// The largest graph that is read: the matrix takes a byte for every pair of nodes.
 const MOST_NODES: usize = 10_000;
 
 /// A graph over named nodes, as a file holds it.
@@ -57,7 +57,7 @@ impl GraphFile {
 
     /// The same graph over the variables `names`, in their order.
     ///
-    /// Every node must be a variable. Variables that are no nodes are added without edges, unless the graph
+    /// Every node must be a variable. Variables that are not nodes are added without edges, unless the graph
     /// claims to name them all.
     pub fn aligned(&self, names: &[String]) -> Result<GraphFile, DataError> {
         check_names(names)?;
@@ -158,7 +158,7 @@ fn read_matrix<R: Read>(
     mut names: Vec<String>,
     file: &str,
 ) -> Result<GraphFile, DataError> {
-    // A first cell without a name stands above the names of the rows.
+    // An empty first cell means that the rows begin with their names.
     let mut row_names = names.len() > 1 && names[0].is_empty();
     if row_names {
         names.remove(0);
@@ -243,7 +243,7 @@ pub fn write_matrix(writer: impl Write, names: &[String], adjacency: &[Vec<bool>
     if names.is_empty() {
         return Err(DataError::NoVariables { at: Box::default() });
     }
-    // Two nodes called source and target would begin an edge list; names of the rows tell it apart.
+    // Two nodes called source and target would look like an edge list; row names make it a matrix.
     let row_names = names.starts_with(&EDGE_LIST.map(String::from));
     let mut csv = csv::WriterBuilder::new().from_writer(writer);
     let written = (|| -> csv::Result<()> {

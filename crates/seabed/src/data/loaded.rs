@@ -1,4 +1,4 @@
-//! What reading a table gives: the data, and what is worth a look although nothing is wrong.
+//! The result of reading a table: the data, and warnings.
 
 use super::dataset::Dataset;
 use super::wording::{Excerpt, argument};
@@ -12,7 +12,7 @@ pub struct Loaded {
     pub warnings: Vec<DataWarning>,
 }
 
-/// Something unusual that does not hinder reading.
+/// Something unusual in a table that could be read.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataWarning {
@@ -25,14 +25,14 @@ pub enum DataWarning {
         value: f64,
     },
     /// 0, 1, 2, ... or 1, 2, 3, ... down the rows.
-    #[error("column {} counts the rows; if it is not a variable, leave it out with --ignore {}",
+    #[error("column {} looks like a row number; if it is not a variable, leave it out with --ignore {}",
         Excerpt::new(.column), argument(.column))]
     RowCounter {
         /// Its name.
         column: String,
     },
     /// The index that pandas writes beside the columns.
-    #[error("column {} is an index that pandas wrote; it is left out", Excerpt::new(.column))]
+    #[error("column {} is an index written by pandas; it is ignored", Excerpt::new(.column))]
     IndexLeftOut {
         /// Its name.
         column: String,
@@ -48,7 +48,7 @@ impl Loaded {
                 warnings.push(DataWarning::ConstantColumn { column, value: dataset.column(node)[0] });
             }
         }
-        // Fewer rows can count by chance.
+        // Fewer rows can look numbered by chance.
         if dataset.rows() >= 5 {
             let counters = (0..dataset.variables()).filter(|&node| counts_rows(dataset.column(node)));
             warnings.extend(

@@ -1,4 +1,4 @@
-//! Measurements and who was intervened on, and the files that people bring.
+//! Measurements and who was intervened on, and the files that they come in.
 //!
 //! A [`Dataset`] is the checked table that everything later works on. Variables
 //! are known by name here and by [`Node`](crate::graph::Node), the index of the

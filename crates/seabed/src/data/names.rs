@@ -1,6 +1,6 @@
-//! Names of variables: what may be a name, and how a name is found.
+//! Names of variables: which names are valid, and how a name is looked up.
 //!
-//! Everything that people bring refers to variables by name, and a node is the
+//! All user input refers to variables by name, and a node is the
 //! index of its name. Reading files and columns is left to the other modules.
 
 use std::collections::HashMap;
@@ -16,10 +16,10 @@ pub type Names = Arc<[String]>;
 /// The column that says who was intervened on; no variable can have this name.
 pub const TARGETS_COLUMN: &str = "intervention_targets";
 
-/// Joins the names of several targets, and is therefore in no name.
+/// Separates the names of several targets, so no name may contain it.
 pub const TARGET_SEPARATOR: char = ';';
 
-/// A name that no variable can have.
+/// An invalid name of a variable.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NameError {
     /// A name of white space only, or none at all.
@@ -48,7 +48,9 @@ pub enum NameError {
         second: usize,
     },
     /// A line break, a tab or another character that cannot be printed.
-    #[error("the name {name} of column {column} holds a line break or another control character; rename it")]
+    #[error(
+        "the name {name} of column {column} contains a line break or another control character; rename it"
+    )]
     ControlCharacter {
         /// The name as it was given.
         name: Excerpt,
@@ -56,7 +58,9 @@ pub enum NameError {
         column: usize,
     },
     /// The character that joins targets.
-    #[error("the name {name} of column {column} holds `;`, which joins the names of targets; rename it")]
+    #[error(
+        "the name {name} of column {column} contains `;`, which separates the names of targets; rename it"
+    )]
     Separator {
         /// The name as it was given.
         name: Excerpt,
@@ -64,11 +68,13 @@ pub enum NameError {
         column: usize,
     },
     /// The name of the column of targets.
-    #[error("no variable can be called \"intervention_targets\": that column says who was intervened on")]
+    #[error(
+        "no variable can be called \"intervention_targets\": the name is reserved for the column of targets"
+    )]
     Reserved,
 }
 
-/// Checks that every name can be a variable's and that no two are the same.
+/// Checks that every name is valid and that no two are the same.
 ///
 /// A name is not blank, has no white space around it, no control character and no `;`, and is not
 /// `intervention_targets`. White space around the names in a file is removed when the file is read.
@@ -105,7 +111,7 @@ pub(super) fn check_numbered<'a>(
     Ok(())
 }
 
-/// The node of a name; white space around `name` does not count.
+/// The node of a name; white space around `name` is ignored.
 pub fn position(names: &[String], name: &str) -> Option<Node> {
     let name = trimmed(name);
     names.iter().position(|known| known == name)
@@ -173,12 +179,15 @@ mod tests {
             (&["a", "b", "a"], "columns 1 and 3 are both called \"a\"; give each column its own name"),
             (
                 &["a\nb"],
-                "the name \"a\\nb\" of column 1 holds a line break or another control character; rename it",
+                "the name \"a\\nb\" of column 1 contains a line break or another control character; rename it",
             ),
-            (&["a;b"], "the name \"a;b\" of column 1 holds `;`, which joins the names of targets; rename it"),
+            (
+                &["a;b"],
+                "the name \"a;b\" of column 1 contains `;`, which separates the names of targets; rename it",
+            ),
             (
                 &["intervention_targets"],
-                "no variable can be called \"intervention_targets\": that column says who was intervened on",
+                "no variable can be called \"intervention_targets\": the name is reserved for the column of targets",
             ),
         ];
         for (names, message) in cases {

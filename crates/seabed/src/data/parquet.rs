@@ -28,7 +28,7 @@ use super::names::{TARGETS_COLUMN, trimmed};
 use super::targets::TargetColumn;
 use super::wording::{Excerpt, Place, Remedy};
 
-/// Rows decoded at a time, and what a file says about its size is believed only so far.
+/// Rows decoded at a time, so that memory does not depend on what a file claims about its size.
 const BATCH: usize = 1 << 13;
 
 /// The thread that decodes a Parquet file. A panic in it means a damaged file, which is reported as an error; a program
@@ -49,14 +49,14 @@ pub fn read_parquet(path: &Path, options: &ReadOptions) -> Result<Loaded, DataEr
     if file.metadata().map_err(unreadable)?.is_dir() {
         return Err(DataError::Directory { file: name });
     }
-    // Of damaged pages the decoder refuses most, but asserts on a few. Nothing outlives the attempt, so
+    // The decoder refuses most damaged pages but panics on a few. Nothing outlives the attempt, so
     // nothing is left half done.
     let attempt = || {
         let reader = SerializedFileReader::new(file).map_err(|source| damaged(&name, source))?;
         read(&reader, &name, options)
     };
     let decoded = std::thread::scope(|scope| {
-        // A thread of its own has a name by which a program's panic hook can know it.
+        // On a thread of its own, whose name a program's panic hook can recognise.
         let thread = std::thread::Builder::new().name(DECODER_THREAD.into()).spawn_scoped(scope, attempt);
         thread.map(|thread| thread.join())
     });
@@ -174,7 +174,7 @@ fn check_columns(
     Ok(())
 }
 
-/// The number of rows that the file says it has, if it can be believed.
+/// The number of rows that the file claims to have, if it is plausible.
 fn check_size(metadata: &ParquetMetaData, layout: &Layout, file: &str) -> Result<usize, DataError> {
     let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(u64::MAX));
     let rows = rows.fold(0, u64::saturating_add);
@@ -197,7 +197,7 @@ fn is_null(column: &ColumnDescriptor) -> bool {
 }
 
 fn is_number(column: &ColumnDescriptor) -> bool {
-    // Dates, times and decimals are stored as numbers too, but do not mean them.
+    // Dates, times and decimals are stored as numbers too, but are not numbers.
     let plain = matches!(column.logical_type_ref(), None | Some(LogicalType::Integer(_)));
     use ConvertedType::{INT_8, INT_16, INT_32, INT_64, NONE, UINT_8, UINT_16, UINT_32, UINT_64};
     let integer = matches!(
@@ -249,7 +249,7 @@ fn read_numbers(
     };
     let mut push = |value: Option<f64>| -> Result<(), DataError> {
         match value {
-            // Pages can claim more than the file does, and a few bytes more than the memory holds.
+            // Pages can claim more rows than the file does, and a few bytes can stand for more than fits in memory.
             _ if into.len() == rows => return Err(corrupt(file, "a column has too many rows")),
             Some(value) if value.is_finite() => into.push(value),
             Some(value) => return Err(not_finite(value, place(into.len()))),

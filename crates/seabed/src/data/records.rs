@@ -17,7 +17,7 @@ pub(super) const LONGEST_ROW: usize = 16 << 20;
 /// The most columns that are read.
 pub(super) const MOST_COLUMNS: usize = 100_000;
 
-/// Follows the file as a row of its own; where it does not arrive as one, a quotation mark was still open.
+/// Appended to the file as a row of its own; if it does not come out as one, a quotation mark was still open.
 const END: &[u8] = b"\n\x04";
 
 /// The rows of a CSV file, one after the other.
@@ -117,13 +117,13 @@ impl<R: Read> Records<R> {
         if self.row > 0 { place.row(self.row) } else { place }
     }
 
-    /// The error of a row that has not as many cells as expected.
+    /// The error for a row with the wrong number of cells.
     pub(super) fn ragged(&self) -> DataError {
         let at = Box::new(self.place());
         DataError::RaggedRow { at, cells: Cells(self.record.len()), header: Cells(self.columns) }
     }
 
-    /// The error of bytes in this row that are not text.
+    /// The error for bytes in this row that are not UTF-8.
     pub(super) fn not_utf8(&self) -> DataError {
         DataError::NotUtf8 { at: Box::new(self.place()), utf16: false }
     }
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_marks_and_line_ends_are_understood() {
+    fn quotes_byte_order_marks_and_line_ends_are_handled() {
         let expected = vec![vec!["a b", "c\"d"], vec!["1", "x\ny"], vec!["2", ""]];
         for text in [
             "\u{feff}\"a b\",\"c\"\"d\"\r\n1,\"x\ny\"\r\n2,\r\n\r\n",

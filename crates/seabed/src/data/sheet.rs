@@ -1,7 +1,7 @@
 //! Sheets that people fill in: rows of text under a header, where cells may be empty.
 //!
-//! What a [`Dataset`](super::Dataset) is made from must be complete; what a laboratory brings is not. Encoding, separators,
-//! quotes and sizes are checked as for every CSV file; what columns mean is left to the caller.
+//! The table of a [`Dataset`](super::Dataset) must be complete; a sheet from a laboratory need not be. Encoding,
+//! separators, quotes and sizes are checked as for every CSV file; what columns mean is left to the caller.
 
 use std::io::Read;
 
@@ -16,9 +16,9 @@ use super::wording::Place;
 pub struct Sheet {
     /// The file as the user called it.
     pub file: String,
-    /// The names of the columns, as they are: perhaps empty, perhaps twice.
+    /// The column names as they are: they may be empty or repeated.
     pub header: Vec<String>,
-    /// In the order of the file; rows of empty cells only are left out.
+    /// In the order of the file, without empty rows.
     pub rows: Vec<SheetRow>,
 }
 

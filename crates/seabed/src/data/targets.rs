@@ -1,6 +1,6 @@
 //! Cells that say who was intervened on: names joined by `;`, nothing for an observational row.
 //!
-//! Rows of one regime repeat the same text, so every text is understood once.
+//! Rows of one regime repeat the same text, so every text is parsed once.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::error::DataError;
 use super::names::{TARGET_SEPARATOR, TARGETS_COLUMN, closest, index, trimmed};
 use super::wording::{Excerpt, Place};
 
-/// Understands the cells of the column of targets, row after row.
+/// Parses the column of targets, row by row.
 pub(super) struct TargetColumn<'a> {
     names: &'a [String],
     nodes: HashMap<&'a str, Node>,
@@ -35,7 +35,7 @@ impl<'a> TargetColumn<'a> {
         let k = match self.known.get(text) {
             Some(&k) => k,
             None => {
-                let set = self.understand(text, || Box::new(place().column(TARGETS_COLUMN)))?;
+                let set = self.parse(text, || Box::new(place().column(TARGETS_COLUMN)))?;
                 let k = self.sets.len() as u32;
                 self.sets.push(set);
                 self.known.insert(text.into(), k);
@@ -62,7 +62,7 @@ impl<'a> TargetColumn<'a> {
         (self.sets, self.set_of_row)
     }
 
-    fn understand(&self, text: &str, at: impl FnOnce() -> Box<Place>) -> Result<NodeSet, DataError> {
+    fn parse(&self, text: &str, at: impl FnOnce() -> Box<Place>) -> Result<NodeSet, DataError> {
         let mut set = NodeSet::empty(self.names.len());
         if trimmed(text).is_empty() {
             return Ok(set);
@@ -92,12 +92,12 @@ impl<'a> TargetColumn<'a> {
             return DataError::NumericTarget { at, text };
         }
         let suggestion =
-            self.joined_otherwise(name).or_else(|| closest(name, self.names).map(str::to_string));
+            self.with_the_right_separator(name).or_else(|| closest(name, self.names).map(str::to_string));
         DataError::UnknownTarget { at, target: text, known: self.names.to_vec(), suggestion }
     }
 
     /// `a;b`, if the text is known names joined by another character.
-    fn joined_otherwise(&self, text: &str) -> Option<String> {
+    fn with_the_right_separator(&self, text: &str) -> Option<String> {
         [',', '|', '+', '&', '/', ' '].into_iter().find_map(|separator| {
             let parts: Vec<&str> = text.split(separator).map(trimmed).collect();
             let known = parts.len() > 1 && parts.iter().all(|part| self.nodes.contains_key(part));

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-/// Where in the data something was found, each part as far as it is known.
+/// Where in the data something was found, as far as it is known.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
     /// The file as the user called it.
@@ -52,7 +52,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Text of the user's as a message shows it: in quotes, shortened when long, escaped where not printable.
+/// The user's text as a message shows it: in quotes, shortened when long, escaped where not printable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Excerpt(Box<str>);
 
@@ -77,11 +77,11 @@ impl fmt::Display for Excerpt {
 /// What the user can do about a cell that is not a number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Remedy {
-    /// The decimals are behind a comma; the number as it should be written.
+    /// The number has a decimal comma; this is how it should be written.
     DecimalPoint(String),
     /// The column seems to say who was intervened on.
     CallItTargets,
-    /// The column is perhaps no variable: its name.
+    /// The column with this name may not be a variable.
     LeaveOut(String),
     /// A number is missing.
     FillIn,
@@ -92,7 +92,7 @@ impl fmt::Display for Remedy {
         match self {
             Self::DecimalPoint(number) => write!(f, "write decimals with a point: {number}"),
             Self::CallItTargets => {
-                f.write_str("if this column says who was intervened on, call it \"intervention_targets\"")
+                f.write_str("if this column lists the variables that were intervened on, call it \"intervention_targets\"")
             }
             Self::LeaveOut(column) => {
                 write!(f, "if this column is not a variable, leave it out with --ignore {}", argument(column))
@@ -111,11 +111,11 @@ pub(super) fn argument(name: &str) -> String {
     Excerpt::new(name).to_string()
 }
 
-/// Names as a list for people: the first dozen, and how many there are.
+/// Names as a readable list: the first dozen, and how many there are.
 pub(super) fn list(names: &[String]) -> String {
     const SHOWN: usize = 12;
     let shown: Vec<String> = names.iter().take(SHOWN).map(|name| argument(name)).collect();
-    let rest = if names.len() > SHOWN { format!(", ... ({} in all)", names.len()) } else { String::new() };
+    let rest = if names.len() > SHOWN { format!(", ... ({} in total)", names.len()) } else { String::new() };
     shown.join(", ") + &rest
 }
 
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn long_lists_are_cut() {
         let names: Vec<String> = (1..=14).map(|k| format!("X{k}")).collect();
-        assert_eq!(list(&names), "X1, X2, X3, X4, X5, X6, X7, X8, X9, X10, X11, X12, ... (14 in all)");
+        assert_eq!(list(&names), "X1, X2, X3, X4, X5, X6, X7, X8, X9, X10, X11, X12, ... (14 in total)");
         assert_eq!(list(&["a b".into(), "c".into()]), "\"a b\", c");
     }
 }

@@ -1,4 +1,4 @@
-//! The batch: the designs that were chosen, what they are expected to teach, and what else was looked at.
+//! The batch: the designs that were chosen, their expected information, and what else was evaluated.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::data::Names;
 use crate::graph::Node;
 use crate::scm::Intervention;
 
-/// A design that was looked at.
+/// A design that was evaluated.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Evaluated {
     /// What is set, to what.
     pub design: Intervention,
-    /// What it would teach on its own, beyond what is pending.
+    /// Its expected information on its own, beyond what is pending.
     pub information: Information,
 }
 
@@ -24,31 +24,31 @@ pub struct Evaluated {
 pub struct Chosen {
     /// What is set, to what.
     pub design: Intervention,
-    /// What it teaches on its own, beyond what is pending.
+    /// Its expected information on its own, beyond what is pending.
     pub information: Information,
-    /// What it adds to the designs before it.
+    /// The information it adds to the designs before it.
     pub gain: f64,
     /// What it costs.
     pub cost: f64,
 }
 
-/// The designs to carry out, and what they are expected to teach.
+/// The designs to carry out, and their expected information.
 ///
-/// As JSON it speaks of variables by name, and of what was chosen only: `{"version": 1, "batch": [{"targets":
+/// As JSON it names the variables and lists only what was chosen: `{"version": 1, "batch": [{"targets":
 /// {"X3": 1.5}, "information": …, "standard_error": …, "gain": …, "cost": …}], "batch_information": …,
 /// "batch_standard_error": …, "entropy": …}`, all but values and costs in nats. Files that are read again, with every
-/// design that was looked at, are a [`DesignRecord`](super::DesignRecord).
+/// design that was evaluated, are a [`DesignRecord`](super::DesignRecord).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Batch {
-    /// The variables: nodes of the designs are places in this list.
+    /// The variables: nodes of the designs are indices into this list.
     pub names: Names,
     /// In the order of the choice.
     pub chosen: Vec<Chosen>,
-    /// What all of them teach together, beyond what is pending.
+    /// The expected information of all of them together, beyond what is pending.
     pub information: Information,
-    /// What there is to learn beyond what is pending: no batch teaches more.
+    /// The entropy beyond what is pending: no batch can give more information.
     pub entropy: f64,
-    /// Every design that was looked at (by the greedy strategies: before the first choice).
+    /// Every design that was evaluated (by the greedy strategies: before the first choice).
     pub evaluated: Vec<Evaluated>,
 }
 
@@ -67,7 +67,7 @@ impl Batch {
 /// The design over variables in another order: variable k becomes `to[k]`.
 pub(super) fn relabelled(design: &Intervention, to: &[Node]) -> Intervention {
     let settings = design.settings().iter().map(|&(node, value)| (to[node], value));
-    Intervention::new(settings).expect("the same targets under other numbers")
+    Intervention::new(settings).expect("relabelling keeps targets distinct")
 }
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! Which designs are looked at: every target at the values that are tried, and sets of the best of these.
+//! Which designs are evaluated: every target at the values that are tried, and sets of the best of these.
 
 use super::batch::Evaluated;
 use super::constraints::{Constraints, Levels};
@@ -21,7 +21,7 @@ pub(super) struct Candidates<'a> {
     /// Mean and standard deviation of every variable when it is only observed; read by `Values::Sample` alone.
     pub(super) marginals: Vec<(f64, f64)>,
     pub(super) names: &'a Names,
-    /// Of the values that are drawn, and of the choice.
+    /// Randomness of the values that are drawn, and of the choice.
     pub(super) stream: Stream,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn most_candidates(constraints: &Constraints, values: &Values, evalua
 }
 
 impl Candidates<'_> {
-    /// Every candidate with its worth, together with what is decided on, on the noise of the present round.
+    /// Every candidate with its worth, together with what is already chosen, on the noise of this round.
     pub(super) fn table(&self, evaluator: &dyn Evaluator, round: u64) -> Result<Vec<Evaluated>, Stopped> {
         let singles = self.singles(evaluator, round)?;
         let mut table = singles.clone();
@@ -142,7 +142,7 @@ pub(super) fn single(target: Node, value: f64) -> Intervention {
     Intervention::new([(target, value)]).expect("one target with a finite value")
 }
 
-/// The item with the largest value, and of equals the first.
+/// The item with the largest value; the first of equal ones.
 pub(super) fn first_largest<T>(items: impl Iterator<Item = T>, value: impl Fn(&T) -> f64) -> Option<T> {
     let mut best: Option<(f64, T)> = None;
     for item in items {

@@ -1,6 +1,6 @@
-//! From a belief to a batch: the wishes of a [`Designer`], carried out.
+//! From a belief to a batch: the work of a [`Designer`].
 //!
-//! Utility, values and rule are put together here, and the finished batch is judged.
+//! Utility, values and rule are put together here, and the finished batch is evaluated.
 
 use super::batch::{Batch, Chosen, relabelled};
 use super::candidates::{Candidates, most_candidates};
@@ -32,9 +32,9 @@ impl Designer {
 
     /// The next batch under a belief, when the outcomes of other experiments are still to come.
     ///
-    /// Each of `pending` is one outcome that will be known before anybody looks at those of the batch. Their outcomes
-    /// are simulated and marginalised: information is what a design adds to all of them. (AIT knows no information:
-    /// its choice is the same with and without.)
+    /// Each of `pending` is one outcome that will be known before those of the batch are used. Their outcomes
+    /// are simulated and marginalised: information is what a design adds to all of them. (AIT does not use information:
+    /// its choice is the same either way.)
     pub fn design_after(
         &self,
         ensemble: &Ensemble,
@@ -47,7 +47,7 @@ impl Designer {
         self.check_for(ensemble, constraints.targets().count())?;
         constraints.check(names, self.batch)?;
         check_variables("a pending experiment", pending, names.len())?;
-        // Sums and ties in the order of the names: the order of the variables shows nowhere.
+        // Sums and ties in the order of the names, so the order of the variables does not matter.
         let by_name = ByName::new(names);
         let ensemble = &by_name.sorted(ensemble);
         let constraints = &constraints.reordered(&by_name.from).repeated(self.replicates);
@@ -91,7 +91,7 @@ impl Designer {
         Ok(batch.relabelled(names, &by_name.from))
     }
 
-    /// Information of designs that the user brings, each on its own.
+    /// Information of given designs, each on its own.
     pub fn score(
         &self,
         ensemble: &Ensemble,
@@ -110,7 +110,7 @@ impl Designer {
         Ok(scores)
     }
 
-    /// Information of a batch that the user brings, all designs together; nothing is learned from no design.
+    /// Information of a given batch, all designs together; 0 for an empty batch.
     pub fn score_batch(
         &self,
         ensemble: &Ensemble,
@@ -128,7 +128,7 @@ impl Designer {
         Ok(together(&judged))
     }
 
-    /// Can these choices be carried out under the belief, for so many targets?
+    /// Do these settings work with the belief and this many targets?
     fn check_for(&self, ensemble: &Ensemble, targets: usize) -> Result<(), DesignError> {
         self.check()?;
         let variables = ensemble.names().len();

@@ -6,7 +6,7 @@ use crate::data::{Dataset, Names};
 use crate::graph::Node;
 use crate::scm::Intervention;
 
-/// Larger values are mistyped rather than measured, and their squares soon are no numbers.
+/// Larger values must be typing errors, and their squares soon overflow.
 pub(super) const MOST_VALUE: f64 = 1e100;
 
 /// Values that a variable can be set to.
@@ -53,8 +53,8 @@ pub enum ConstraintError {
     /// Nothing can be set.
     #[error("no variable can be intervened on; allow at least one target")]
     NoTarget,
-    /// A range that is none.
-    #[error("{name:?} can be set from {low} to {high}: bounds are finite, the lower one first")]
+    /// An invalid range.
+    #[error("{name:?} has the range {low} to {high}: bounds must be finite, the lower one first")]
     Range {
         /// The variable.
         name: String,
@@ -63,7 +63,7 @@ pub enum ConstraintError {
         /// Upper bound.
         high: f64,
     },
-    /// No level, or one that is no number.
+    /// No level, or one that is not finite.
     #[error("the levels of {name:?} are {levels:?}: list at least one finite number")]
     Levels {
         /// The variable.
@@ -71,39 +71,39 @@ pub enum ConstraintError {
         /// The levels.
         levels: Vec<f64>,
     },
-    /// A value beyond all measure.
-    #[error("{name:?} can be set to {value:e}: values lie between -1e100 and 1e100")]
+    /// An extreme value.
+    #[error("{name:?} has the value {value:e}: values must lie between -1e100 and 1e100")]
     Extreme {
         /// The variable.
         name: String,
         /// The value.
         value: f64,
     },
-    /// Constraints of other variables than there are.
-    #[error("the constraints are those of {given} variables, but there are {variables}")]
+    /// Constraints on the wrong number of variables.
+    #[error("the constraints are for {given} variables, but there are {variables}")]
     Count {
-        /// Variables that the constraints are about.
+        /// Variables in the constraints.
         given: usize,
-        /// Variables that there are.
+        /// Variables of the belief.
         variables: usize,
     },
-    /// A name that no variable has.
-    #[error("{name:?} is no variable{}", near.as_ref().map_or(String::new(), |near| format!("; did you mean {near:?}?")))]
+    /// An unknown name.
+    #[error("{name:?} is not a variable{}", near.as_ref().map_or(String::new(), |near| format!("; did you mean {near:?}?")))]
     Unknown {
         /// The name.
         name: String,
-        /// One that it may have been meant to be.
+        /// The name that was probably meant.
         near: Option<String>,
     },
-    /// A cost that is none.
-    #[error("an experiment on {name:?} costs {cost}: costs are finite and above 0, at most 1e100")]
+    /// An invalid cost.
+    #[error("an experiment on {name:?} costs {cost}: costs must be above 0 and at most 1e100")]
     Cost {
         /// The variable.
         name: String,
         /// The cost.
         cost: f64,
     },
-    /// Not even the cheapest experiment can be paid.
+    /// The budget does not pay for the cheapest experiment.
     #[error("the budget is {budget}, but the cheapest experiment costs {cheapest}")]
     Budget {
         /// The budget.
@@ -113,7 +113,7 @@ pub enum ConstraintError {
     },
     /// The batch needs more experiments than targets and repeats allow.
     #[error(
-        "{targets} targets with at most {repeats} experiments each allow no more than {most} experiments, not {batch}; \
+        "{targets} targets with at most {repeats} experiments each allow at most {most} experiments, not {batch}; \
          allow more targets or repeats, or ask for a smaller batch"
     )]
     Repeats {
@@ -126,18 +126,18 @@ pub enum ConstraintError {
         /// The batch that was asked for.
         batch: usize,
     },
-    /// No target at a time.
-    #[error("an experiment sets at least one variable")]
+    /// No targets per experiment.
+    #[error("an experiment must set at least one variable")]
     NoTargets,
 }
 
 impl Levels {
-    /// The allowed value nearest to a wish.
-    pub fn nearest(&self, wish: f64) -> f64 {
+    /// The allowed value nearest to `value`.
+    pub fn nearest(&self, value: f64) -> f64 {
         match self {
-            Self::Range(low, high) => wish.clamp(*low, *high),
+            Self::Range(low, high) => value.clamp(*low, *high),
             Self::List(levels) => {
-                let distance = |level: &&f64| (**level - wish).abs();
+                let distance = |level: &&f64| (**level - value).abs();
                 *levels
                     .iter()
                     .min_by(|a, b| distance(a).total_cmp(&distance(b)))
@@ -154,7 +154,7 @@ impl Levels {
         }
     }
 
-    /// Every number that it is described by.
+    /// Every number in it.
     fn numbers(&self) -> Vec<f64> {
         match self {
             Self::Range(low, high) => vec![*low, *high],
@@ -177,7 +177,7 @@ impl Levels {
     }
 }
 
-/// The value to some ten-thousandth of the width: nobody sets a dial to sixteen digits.
+/// The value rounded to about a ten-thousandth of the width: nobody sets a dial to sixteen digits.
 fn rounded(value: f64, width: f64) -> f64 {
     let digits = 4 - (width.max(1e-300).log10().floor() as i32).clamp(-290, 290);
     let unit = 10f64.powi(digits.abs());
@@ -193,7 +193,7 @@ impl Constraints {
     }
 
     /// What a table of data suggests: every variable can be set, at cost 1, to its mean ± 3 standard deviations over the
-    /// rows in which it was not a target, and to all between the least and the most that was measured or set. One that
+    /// rows in which it was not a target, and to anything between the least and the most that was measured or set. One that
     /// never varied cannot be set.
     pub fn observed(data: &Dataset) -> Self {
         let allowed = |node: Node| {
@@ -218,14 +218,14 @@ impl Constraints {
         self
     }
 
-    /// What information is divided by when designs are compared: the cost, if costs differ or there is a budget.
+    /// Information is divided by this when designs are compared: the cost, if costs differ or there is a budget.
     pub(super) fn price(&self, design: &Intervention) -> f64 {
         let mut costs = self.variables.iter().flatten().map(|allowed| allowed.cost);
         let first = costs.next();
         if self.budget.is_some() || costs.any(|cost| Some(cost) != first) { self.cost(design) } else { 1.0 }
     }
 
-    /// Can a batch of this size meet the constraints at all?
+    /// Can a batch of this size meet the constraints?
     pub fn check(&self, names: &Names, batch: usize) -> Result<(), ConstraintError> {
         if self.variables.len() != names.len() {
             return Err(ConstraintError::Count { given: self.variables.len(), variables: names.len() });

@@ -1,4 +1,4 @@
-//! What the user may choose of a design, and which choices there are: checked here, before any work.
+//! The settings of a design, checked here before any work.
 
 use std::ops::RangeInclusive;
 
@@ -13,7 +13,7 @@ use crate::ErrorKind;
 use crate::graph::Node;
 use crate::observer::Stopped;
 
-/// What the user may choose.
+/// The settings of a design.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Designer {
@@ -29,7 +29,7 @@ pub struct Designer {
     pub samples: usize,
     /// Values tried for each target.
     pub evaluations: usize,
-    /// Of the soft strategies, in nats.
+    /// Temperature of the soft strategies, in nats.
     pub temperature: f64,
     /// How information is estimated.
     pub estimator: Estimator,
@@ -60,9 +60,9 @@ pub enum DesignError {
     #[error(transparent)]
     Constraint(#[from] ConstraintError),
     /// The bound is one on the information about the whole model.
-    #[error("the bound is about the whole model, not about a question; use another estimator or no goal")]
-    BoundOfQuestion,
-    /// A number that makes no design.
+    #[error("the bound is for information about the whole model only; use another estimator or no goal")]
+    BoundWithGoal,
+    /// A setting that is out of range.
     #[error("{key} is {}: it must be from {} to {}", shown(*got), shown(*least), shown(*most))]
     OutOfRange {
         /// The setting.
@@ -74,8 +74,8 @@ pub enum DesignError {
         /// The most that it may be.
         most: f64,
     },
-    /// Numbers that are each possible but together need more memory than there is.
-    #[error("{product} makes {got:.0} numbers, more than fit into memory; lower {key} to {most}")]
+    /// Settings that are each possible but together need too much memory.
+    #[error("{product} gives {got:.0} numbers, more than fit in memory; lower {key} to {most}")]
     TooLarge {
         /// What is multiplied.
         product: &'static str,
@@ -86,23 +86,23 @@ pub enum DesignError {
         /// The most that it may be with everything else as it is.
         most: usize,
     },
-    /// A variable that the belief does not know.
+    /// A variable that the belief does not have.
     #[error("{what} names variable {node}, but the belief has {variables}, numbered from 0")]
     UnknownVariable {
-        /// Who names it.
+        /// What names it.
         what: &'static str,
         /// Its number.
         node: Node,
         /// Variables of the belief.
         variables: usize,
     },
-    /// The observer asked for an end.
+    /// The observer asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }
 
 impl DesignError {
-    /// Whose fault it is.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Stopped(_) => ErrorKind::Stopped,
@@ -125,7 +125,7 @@ const MOST_OUTCOMES: usize = 1_000_000;
 const MOST_NUMBERS: f64 = (1u64 << 29) as f64;
 
 impl Designer {
-    /// Are these choices that a batch can be designed by? Belief and constraints are another matter.
+    /// Are these settings valid? Belief and constraints are checked later.
     pub fn check(&self) -> Result<(), DesignError> {
         let counts = [
             ("batch", self.batch, COUNTS),
@@ -156,12 +156,12 @@ impl Designer {
         }
         within("temperature", self.temperature, TEMPERATURES)?;
         if self.estimator == Estimator::Bound && self.goal != Goal::Everything {
-            return Err(DesignError::BoundOfQuestion);
+            return Err(DesignError::BoundWithGoal);
         }
         Ok(())
     }
 
-    /// Does what has to be in memory fit there, with so many draws and variables of which so many can be set?
+    /// Do the tables fit in memory, with this many draws, variables and targets?
     pub(super) fn check_size(
         &self,
         draws: usize,
@@ -179,7 +179,7 @@ impl Designer {
         let (replicates, product) =
             (self.replicates as f64, "replicates times samples times draws times variables");
         fits(product, shared * replicates, ("replicates", replicates))?;
-        // What every draw has to say of every design of a table.
+        // The results of every draw for every design of a table.
         let of_design = if self.strategy.parts().0 == Utility::Discrepancy { 2.0 * d } else { 2.0 };
         let values = self.values.most(self.evaluations) as f64;
         let product = "values of each target times targets times draws";
@@ -187,7 +187,7 @@ impl Designer {
     }
 }
 
-/// Is the number within the range? What is no number is within none.
+/// Is the number within the range? NaN never is.
 pub(super) fn within(key: &'static str, got: f64, range: RangeInclusive<f64>) -> Result<(), DesignError> {
     if range.contains(&got) {
         return Ok(());
@@ -195,7 +195,7 @@ pub(super) fn within(key: &'static str, got: f64, range: RangeInclusive<f64>) ->
     Err(DesignError::OutOfRange { key, got, least: *range.start(), most: *range.end() })
 }
 
-/// Do so many numbers fit into memory? If not, lowering one of the factors helps.
+/// Do this many numbers fit in memory? If not, lowering one of the factors helps.
 fn fits(product: &'static str, got: f64, (key, now): (&'static str, f64)) -> Result<(), DesignError> {
     if got <= MOST_NUMBERS {
         return Ok(());

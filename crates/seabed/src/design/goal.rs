@@ -1,4 +1,4 @@
-//! What is to be learned: everything about the model, or the answer to a question about it.
+//! The goal of the experiments: learning the whole model, or the answer to a question about it.
 //!
 //! A question divides the draws into groups with the same answer; information about it is the mutual information
 //! between the outcome and the group.
@@ -40,7 +40,7 @@ pub enum Goal {
 /// Groups that the effects other than none are divided into.
 pub const EFFECT_GROUPS: usize = 8;
 
-/// Outcomes that a mean is taken over; the two interventions have the same noise, so linear effects are exact to
+/// Outcomes per mean; the two interventions have the same noise, so linear effects are exact to
 /// rounding.
 const EFFECT_SAMPLES: usize = 500;
 

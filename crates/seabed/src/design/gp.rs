@@ -1,8 +1,8 @@
 //! Gaussian-process regression in one dimension: Matérn 5/2, for curves of information over intervention values.
 //!
 //! Values are brought to mean 0 and standard deviation 1 first, so the prior variance is 1; a small jitter stands for
-//! the noise. What a length scale may be is said by the caller: with a handful of points the likelihood alone can
-//! prefer one so short that the process knows nothing between them.
+//! the noise. The caller limits the length scale: with a handful of points the likelihood alone can prefer one so short
+//! that the process predicts nothing between them.
 
 use faer::Mat;
 
@@ -26,7 +26,7 @@ pub struct GaussianProcess {
 }
 
 impl GaussianProcess {
-    /// The process given the points (x, y) and a length scale. None if the points are too close to be told apart.
+    /// The process given the points (x, y) and a length scale. None if the points are too close to be distinguished.
     pub fn new(x: &[f64], y: &[f64], length: f64) -> Option<Self> {
         let n = x.len() as f64;
         let mean = y.iter().sum::<f64>() / n;

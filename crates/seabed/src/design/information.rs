@@ -1,4 +1,4 @@
-//! How much a design teaches, from log-densities that are already there; never samples, never touches a model.
+//! The expected information of a design, from log-densities computed elsewhere; never samples, never touches a model.
 //!
 //! `densities[l][k]` = log p(y_k | draw l, design) for outcomes y_k of one generating draw i. The average inside the
 //! logarithm runs over the evaluating draws l, for a fixed outcome.
@@ -50,7 +50,7 @@ impl Weighting {
         Self { log_weights, weights: weights.to_vec(), group, group_weight }
     }
 
-    /// Entropy of the answers: no batch can teach more.
+    /// Entropy of the answers: no batch can give more information.
     pub(super) fn entropy(&self) -> f64 {
         self.group_weight.iter().map(|w| if *w > 0.0 { -w * w.ln() } else { 0.0 }).sum::<f64>() + 0.0
     }

@@ -4,12 +4,12 @@
 //! worth), a rule (how a batch is picked) and values (where a target is set). The parts, in the order of the work:
 //!
 //! - what people choose: `constraints` and `named_constraints` (what the laboratory can do), `goal` (what is to be
-//!   learned), `value`, `strategy`, `designer` (all wishes, checked), `settings` (the same as people write it);
+//!   learned), `value`, `strategy`, `designer` (all settings, checked), `settings` (the same as people write them);
 //! - what a design is worth: `outcomes` (what each draw expects of it, and how well every draw explains that),
-//!   `information` (how much it would teach), `utility` (the seam to what follows);
-//! - which designs: `candidates` (what is looked at), `rule` (what is picked), `choice` (all of it together), with
+//!   `information` (how much it would teach), `utility` (the interface to the rules);
+//! - which designs: `candidates` (what is evaluated), `rule` (what is picked), `choice` (all of it together), with
 //!   `work` (how far it is);
-//! - what comes out: `batch`, and `record`, its form in files.
+//! - the result: `batch`, and `record`, its form in files.
 
 mod batch;
 mod candidates;

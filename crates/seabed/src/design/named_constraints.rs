@@ -1,4 +1,4 @@
-//! Constraints as they are written down: by the variables' names, whatever their order.
+//! Constraints as they are written in files: by the variables' names, in any order.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::data::{closest, position};
 /// The form of [`Constraints`] in files: `{"variables": {"X1": {"levels": {"range": [-2.0, 2.0]}, "cost": 1.0}, "X3":
 /// {"levels": {"list": [0.0, 1.0]}}}, "budget": 10.0, "max-repeats": 2, "max-targets": 1}`.
 ///
-/// A variable that is not named cannot be set. Without a cost it is 1, without `max-targets` an experiment sets one
-/// variable, without the others nothing is limited.
+/// A variable that is not named cannot be set. The default cost is 1, and by default an experiment sets one variable and
+/// nothing else is limited.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct NamedConstraints {

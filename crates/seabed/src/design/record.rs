@@ -1,24 +1,24 @@
 //! A batch as it is kept in files: in the folders of runs and in the campaigns of laboratories.
 //!
-//! These files outlive the program that wrote them: a field may be added with a default, none may change.
+//! These files outlive the program that wrote them: fields may be added with a default, but never changed.
 
 use serde::{Deserialize, Serialize};
 
 use super::batch::{Batch, Chosen, Evaluated, named};
 use crate::scm::Intervention;
 
-/// What is kept of a design.
+/// The record of a design.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DesignRecord {
     /// The batch, in the order of the choice.
     pub batch: Vec<ExperimentRecord>,
-    /// What the batch is expected to teach, in nats.
+    /// Expected information of the batch, in nats.
     pub information: f64,
     /// Its standard error.
     pub standard_error: f64,
-    /// What there is to learn, in nats.
+    /// Entropy: what there is to learn, in nats.
     pub entropy: f64,
-    /// Every design that was looked at.
+    /// Every design that was evaluated.
     pub evaluated: Vec<EvaluationRecord>,
     /// Wall time, in seconds.
     pub seconds: f64,
@@ -29,29 +29,29 @@ pub struct DesignRecord {
 pub struct ExperimentRecord {
     /// Names and values of what is set.
     pub targets: Vec<(String, f64)>,
-    /// What it teaches on its own, in nats.
+    /// Expected information on its own, in nats.
     pub information: f64,
     /// Its standard error.
     pub standard_error: f64,
-    /// What it adds to those before it, in nats.
+    /// Information it adds to those before it, in nats.
     pub gain: f64,
     /// What it costs.
     pub cost: f64,
 }
 
-/// A design that was looked at.
+/// A design that was evaluated.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct EvaluationRecord {
     /// Names and values of what is set.
     pub targets: Vec<(String, f64)>,
-    /// What it teaches on its own, in nats.
+    /// Expected information on its own, in nats.
     pub information: f64,
     /// Its standard error.
     pub standard_error: f64,
 }
 
 impl DesignRecord {
-    /// The record of a batch that took so many seconds.
+    /// The record of a batch that took this many seconds.
     pub fn new(batch: &Batch, seconds: f64) -> Self {
         let targets = |design: &Intervention| -> Vec<(String, f64)> {
             named(design, &batch.names).map(|(name, value)| (name.to_string(), value)).collect()

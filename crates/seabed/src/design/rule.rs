@@ -1,5 +1,5 @@
-//! How a batch is picked from the candidates, within the constraints; what candidates are worth is said by an
-//! [`Evaluator`]. Variables are in the order of their names.
+//! How a batch is picked from the candidates, within the constraints; an [`Evaluator`] says what candidates are
+//! worth. Variables are in the order of their names.
 
 use super::batch::{Evaluated, named};
 use super::candidates::{Candidates, first_largest, single};
@@ -13,16 +13,16 @@ pub(super) struct Picker<'a> {
     pub(super) candidates: Candidates<'a>,
     /// Experiments wanted.
     pub(super) batch: usize,
-    /// Of the soft rule, in nats.
+    /// Temperature of the soft rule, in nats.
     pub(super) temperature: f64,
     pub(super) work: &'a Work<'a>,
 }
 
-/// The designs that were chosen, and all that were looked at.
+/// The designs that were chosen, and all that were evaluated.
 type Picked = (Vec<Intervention>, Vec<Evaluated>);
 
 impl Rule {
-    /// The most evaluations that it asks for, of tables with so many designs.
+    /// The most evaluations that the rule needs, for tables with this many designs.
     pub(super) fn most_evaluations(self, table: usize, batch: usize) -> usize {
         match self {
             Self::Best | Self::Soft => table,
@@ -80,7 +80,7 @@ impl Picker<'_> {
         Ok((batch, beyond_pending(first, evaluator)))
     }
 
-    /// Can the design be added, and can the rest of the batch still be filled then?
+    /// Can the design be added so that the rest of the batch can still be filled?
     fn admits(&self, batch: &[Intervention], design: &Intervention) -> bool {
         let room = |most: usize| {
             let all = most.saturating_mul(self.candidates.constraints.targets().count());
@@ -95,7 +95,7 @@ impl Picker<'_> {
     fn repeatedly(&self, designs: &[Intervention], worth: &[f64]) -> Result<Vec<Intervention>, Stopped> {
         let mut batch: Vec<Intervention> = Vec::new();
         while batch.len() < self.batch {
-            self.work.go_on()?;
+            self.work.check_stop()?;
             let admitted = (0..designs.len()).filter(|&k| self.admits(&batch, &designs[k]));
             let Some(best) = first_largest(admitted, |&k| worth[k]) else { break };
             batch.push(designs[best].clone());
@@ -114,7 +114,7 @@ impl Picker<'_> {
             order.sort_by(|&a, &b| key(b).total_cmp(&key(a)));
             let before = batch.len();
             for k in order {
-                self.work.go_on()?;
+                self.work.check_stop()?;
                 if batch.len() < self.batch && self.admits(&batch, &designs[k]) {
                     batch.push(designs[k].clone());
                 }
@@ -142,7 +142,7 @@ impl Picker<'_> {
         let mut draws = self.candidates.stream.draws();
         let mut batch: Vec<Intervention> = Vec::new();
         while batch.len() < self.batch {
-            self.work.go_on()?;
+            self.work.check_stop()?;
             // Uniform among the targets that the constraints still admit, at a value drawn for each.
             let targets = self.candidates.constraints.targets();
             let open: Vec<Intervention> = targets
@@ -153,7 +153,7 @@ impl Picker<'_> {
                 break;
             }
             let mut design = open[draws.below(open.len())].clone();
-            // As many targets as a throw of the dice says, as far as the constraints admit them.
+            // A random number of targets, as far as the constraints admit them.
             for _ in 0..draws.below(self.candidates.constraints.max_targets) {
                 let more = &open[draws.below(open.len())];
                 let settings = design.settings().iter().chain(more.settings()).copied();

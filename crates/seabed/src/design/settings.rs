@@ -21,7 +21,7 @@ pub struct DesignSettings {
     pub fixed_value: f64,
     /// The values of `grid`.
     pub grid: Vec<f64>,
-    /// Experiments a round.
+    /// Experiments per round.
     pub batch: usize,
     /// Samples of each experiment.
     pub replicates: usize,
@@ -29,7 +29,7 @@ pub struct DesignSettings {
     pub samples: usize,
     /// Values tried for each target.
     pub evaluations: usize,
-    /// Of the soft strategies, in nats.
+    /// Temperature of the soft strategies, in nats.
     pub temperature: f64,
     /// How information is estimated.
     pub estimator: Estimator,
@@ -71,7 +71,7 @@ impl Default for DesignSettings {
 }
 
 impl DesignSettings {
-    /// The designer that does so.
+    /// The designer with these settings.
     pub fn designer(&self) -> Designer {
         Designer {
             strategy: self.strategy,
@@ -91,7 +91,7 @@ impl DesignSettings {
         }
     }
 
-    /// Are these settings that a batch can be designed by? Found before any work.
+    /// Are these settings valid? Checked before any work.
     pub fn check(&self) -> Result<(), DesignError> {
         let (low, high) = self.range;
         within("the lower end of range", low, -MOST_VALUE..=MOST_VALUE)?;
@@ -99,7 +99,7 @@ impl DesignSettings {
         self.designer().check()
     }
 
-    /// What can be set in a world of so many variables.
+    /// The constraints in a world of this many variables.
     pub fn constraints(&self, variables: usize) -> Constraints {
         Constraints::range(variables, self.range.0, self.range.1)
     }

@@ -74,13 +74,13 @@ impl Strategy {
         }
     }
 
-    /// The values that it tries when these are wished for: ABCD knows fixed ones only.
-    pub(super) fn values(self, wished: &Values) -> Cow<'_, Values> {
-        match (self, wished) {
+    /// The values that it tries when these are requested: ABCD uses fixed ones only.
+    pub(super) fn values(self, requested: &Values) -> Cow<'_, Values> {
+        match (self, requested) {
             (Self::Abcd, Values::Sample | Values::Grid(_) | Values::GpUcb { .. }) => {
                 Cow::Owned(Values::Fixed(0.0))
             }
-            _ => Cow::Borrowed(wished),
+            _ => Cow::Borrowed(requested),
         }
     }
 }

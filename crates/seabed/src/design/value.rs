@@ -23,7 +23,7 @@ pub enum Values {
     },
 }
 
-/// Values that are tried before the Gaussian process speaks.
+/// Values that are tried before the Gaussian process is used.
 const FIRST: usize = 3;
 
 /// Points at which the upper bound is compared.
@@ -77,7 +77,7 @@ impl Values {
         }
         let width = (high - low).max(f64::MIN_POSITIVE);
         let (x, y): (Vec<f64>, Vec<f64>) = tried.iter().copied().unzip();
-        // Shorter lengths than these know nothing between the points, longer ones are straight lines.
+        // Shorter lengths predict nothing between the points, longer ones give straight lines.
         let process = GaussianProcess::fitted(&x, &y, width / 10.0, 2.0 * width)?;
         let bound = |x: f64| {
             let (mean, sd) = process.predict(x);

@@ -1,15 +1,15 @@
-//! How far the evaluations of a design are, and whether to go on with them.
+//! Progress of the evaluations of a design, and whether to continue.
 //!
-//! One piece of work is one design under one generating draw. Any thread may count and ask; the observer hears at
-//! most one of them at a time, and of counts that only grow.
+//! One piece of work is one design under one generating draw. Any thread may count and check; the observer is
+//! called by one thread at a time, with counts that only grow.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use crate::observer::{Observer, Stopped, told};
+use crate::observer::{Observer, Stopped, report};
 
-/// The observer is told this often: often enough to stop at once, seldom enough to cost nothing.
+/// The interval between reports: short enough to stop at once, long enough to cost nothing.
 const EVERY: Duration = Duration::from_millis(50);
 
 pub(super) struct Work<'a> {
@@ -23,7 +23,7 @@ pub(super) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// The evaluation of at most so many designs under so many draws; none is evaluated if the observer wants none.
+    /// The evaluation of at most this many designs under this many draws; stops at once if the observer asks to.
     pub(super) fn new(observer: &'a dyn Observer, designs: usize, draws: usize) -> Result<Self, Stopped> {
         let work = Self {
             observer,
@@ -33,40 +33,44 @@ impl<'a> Work<'a> {
             stopped: AtomicBool::new(false),
             last_told: Mutex::new(Instant::now()),
         };
-        work.tell(0)?;
+        work.report(0)?;
         Ok(work)
     }
 
     /// One design was evaluated under one draw.
     pub(super) fn count(&self) -> Result<(), Stopped> {
         self.done.fetch_add(1, Relaxed);
-        self.go_on()
+        self.check_stop()
     }
 
-    /// To be asked within every loop that may take longer than a moment.
-    pub(super) fn go_on(&self) -> Result<(), Stopped> {
+    /// To be called within every loop that may take longer than a moment.
+    pub(super) fn check_stop(&self) -> Result<(), Stopped> {
         if self.stopped.load(Relaxed) {
             return Err(Stopped);
         }
-        // Whoever finds somebody else telling need not wait for it.
+        // A thread need not wait while another one is reporting.
         let Ok(mut last_told) = self.last_told.try_lock() else { return Ok(()) };
         if last_told.elapsed() < EVERY {
             return Ok(());
         }
         *last_told = Instant::now();
-        self.tell(self.done.load(Relaxed))
+        self.report(self.done.load(Relaxed))
     }
 
-    /// There were fewer designs to evaluate than there might have been: all is done.
+    /// All is done, even if there were fewer designs than there might have been.
     pub(super) fn finish(&self) -> Result<(), Stopped> {
         debug_assert!(self.done.load(Relaxed) <= self.all, "more designs were evaluated than announced");
-        self.tell(self.all)
+        self.report(self.all)
     }
 
-    fn tell(&self, done: u64) -> Result<(), Stopped> {
+    fn report(&self, done: u64) -> Result<(), Stopped> {
         let (designs, most) = (done / self.draws, self.all / self.draws);
-        let answer =
-            told(self.observer, done, self.all, format_args!("{designs} designs evaluated (at most {most})"));
+        let answer = report(
+            self.observer,
+            done,
+            self.all,
+            format_args!("{designs} designs evaluated (at most {most})"),
+        );
         self.stopped.store(answer.is_err(), Relaxed);
         answer
     }

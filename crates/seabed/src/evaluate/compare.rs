@@ -292,6 +292,6 @@ mod tests {
         let table = compare(&curves, Metric::Esid, "random");
         assert_eq!(table.len(), 3);
         assert_eq!(table[1].against_baseline.unwrap().losses, 1);
-        assert_eq!(table[2].against_baseline, None, "the baseline of another setting is no partner");
+        assert_eq!(table[2].against_baseline, None, "the baseline of another setting is not a partner");
     }
 }

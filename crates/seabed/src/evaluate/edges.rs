@@ -1,6 +1,6 @@
 //! Edge probabilities against the true edges: ranking, squared error, calibration.
 //!
-//! `probabilities[i][j]` belongs to the edge `i -> j`; the diagonal is never looked at. Ties are handled as in
+//! `probabilities[i][j]` belongs to the edge `i -> j`; the diagonal is ignored. Ties are handled as in
 //! scikit-learn: tied probabilities count as one threshold.
 
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::graph::Adjacency;
 pub struct Bin {
     /// Lower end, included.
     pub lower: f64,
-    /// Upper end, excluded but for 1.
+    /// Upper end, excluded except for 1.
     pub upper: f64,
     /// Number of ordered pairs in the bin.
     pub pairs: usize,

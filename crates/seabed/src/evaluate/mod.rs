@@ -1,7 +1,7 @@
-//! How close a belief is to the truth, and how hard the data make it to find out.
+//! How close a belief is to the truth, and how easy the data make it.
 //!
-//! Everything is a function of an [`Ensemble`] or its edge probabilities and the true graph: posteriors and
-//! worlds are not known here. `compare` sets many runs side by side. Edges are counted over all ordered pairs of different variables.
+//! Everything is a function of an [`Ensemble`] or its edge probabilities and the true graph; posteriors and worlds
+//! are not needed. `compare` compares many runs. Edges are counted over all ordered pairs of different variables.
 
 mod compare;
 mod edges;

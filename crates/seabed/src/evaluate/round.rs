@@ -34,7 +34,7 @@ pub struct MetricRow {
     pub ece: Option<f64>,
     /// Entropy of the edge marginals, in nats.
     pub edge_entropy: f64,
-    /// Draws whose cycles were broken.
+    /// Draws from which edges were removed to break cycles.
     pub repaired_cyclic: usize,
 }
 

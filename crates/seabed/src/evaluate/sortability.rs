@@ -1,7 +1,7 @@
 //! Is a benchmark too easy? In many simulated worlds the variance of a variable, or how well the others predict
 //! it, grows along the causal order, and sorting by it finds the order without any causal reasoning.
 //!
-//! Definitions: Reisach et al., 2021 (variance) and 2023 (R²). 0.5 tells nothing about the order, 1 gives it away,
+//! Definitions: Reisach et al., 2021 (variance) and 2023 (R²). 0.5 says nothing about the order, 1 gives it away,
 //! 0 gives it away backwards.
 
 use faer::Mat;
@@ -20,7 +20,7 @@ pub struct Sortability {
     pub r2_sortability: f64,
 }
 
-/// Why there is no sortability.
+/// Why sortability is not defined.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SortabilityError {
     /// The true graph has no edge.
@@ -74,7 +74,7 @@ pub fn sortability(data: &Dataset, truth: &Dag) -> Result<Sortability, Sortabili
             let column = data.column(node);
             let mean = observed.iter().map(|&row| column[row] / rows as f64).sum::<f64>();
             let centred: Vec<f64> = observed.iter().map(|&row| column[row] - mean).collect();
-            // Squares of the largest and the smallest numbers would leave the range of a double.
+            // Squares of the largest and the smallest numbers would overflow or underflow.
             let largest = centred.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
             scales.push(largest.ln());
             centred.into_iter().map(|x| x / largest).collect()

@@ -114,7 +114,7 @@ pub(super) fn chordless_cycle(neighbours: &[NodeSet], nodes: &NodeSet) -> Option
     if is_chordal(neighbours, nodes) {
         return None;
     }
-    // Some vertex has two neighbours that are not adjacent and are joined behind its back.
+    // Some vertex has two neighbours that are not adjacent and are connected without it.
     nodes.iter().find_map(|node| {
         let mut behind = nodes.difference(&neighbours[node]);
         behind.remove(node);

@@ -27,7 +27,7 @@ struct EdgeList {
     edges: Vec<(Node, Node)>,
 }
 
-/// More nodes are a damaged file.
+/// A file with more nodes is damaged.
 const MOST_NODES: usize = 100_000;
 
 impl From<Dag> for EdgeList {
@@ -115,7 +115,7 @@ impl Dag {
         self.parents.len()
     }
 
-    /// Has the graph no node?
+    /// Is the graph without nodes?
     pub fn is_empty(&self) -> bool {
         self.parents.is_empty()
     }
@@ -171,7 +171,7 @@ impl Dag {
 
     /// The nodes, every parent before its children.
     ///
-    /// Nodes that become free together come in ascending order, so the order is a function of the graph alone.
+    /// Ties are broken in ascending order, so the order depends on the graph alone.
     pub fn topological_order(&self) -> Vec<Node> {
         self.sources_first()
     }
@@ -203,7 +203,7 @@ impl Dag {
     #[must_use]
     pub fn relabelled(&self, to: &[Node]) -> Self {
         let edges = self.edges().map(|(a, b)| (to[a], to[b]));
-        Self::from_edges(self.len(), edges).expect("relabelling closes no cycle")
+        Self::from_edges(self.len(), edges).expect("relabelling cannot create a cycle")
     }
 
     /// Kahn's algorithm; shorter than `len()` exactly if there is a cycle.

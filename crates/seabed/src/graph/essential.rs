@@ -25,7 +25,7 @@ pub struct EssentialGraph {
 impl EssentialGraph {
     /// The class of `dag` under interventions on each of the `targets`.
     ///
-    /// Observational data are always thought to be there too: the empty target changes nothing.
+    /// Observational data are always assumed as well: the empty target changes nothing.
     pub fn of(dag: &Dag, targets: &[NodeSet]) -> Self {
         let mut orientation = Orientation::new(dag);
         orientation.fix_v_structures(dag);
@@ -56,7 +56,7 @@ impl EssentialGraph {
         self.parents.len()
     }
 
-    /// Has the graph no node?
+    /// Is the graph without nodes?
     pub fn is_empty(&self) -> bool {
         self.parents.is_empty()
     }
@@ -127,7 +127,7 @@ impl EssentialGraph {
     }
 
     /// The DAG of the class whose chain components are oriented along their LexBFS orders: a component that holds
-    /// one of the lists of `first` starts with it, and goes on in ascending order.
+    /// one of the lists of `first` starts with it and continues in ascending order.
     pub fn member(&self, first: &[&[Node]]) -> Dag {
         let mut parents = self.parents.clone();
         let mut left = NodeSet::full(self.len());
@@ -152,10 +152,10 @@ impl EssentialGraph {
     }
 }
 
-/// Lines of a DAG on the way to becoming arrows again.
+/// A DAG's edges as lines, some of which are oriented again.
 struct Orientation {
     graph: EssentialGraph,
-    /// Arrows whose consequences were not yet drawn.
+    /// Arrows whose consequences have not been followed yet.
     new: Vec<(Node, Node)>,
 }
 
@@ -293,7 +293,7 @@ mod tests {
         }
 
         #[test]
-        fn new_names_change_nothing_else((dag, targets, to) in dags_with_targets(1..15)) {
+        fn relabelling_changes_nothing_else((dag, targets, to) in dags_with_targets(1..15)) {
             let renamed_targets: Vec<NodeSet> =
                 targets.iter().map(|t| NodeSet::of(dag.len(), t.iter().map(|v| to[v]))).collect();
             let (before, after) =

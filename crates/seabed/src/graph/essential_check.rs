@@ -1,4 +1,4 @@
-//! Essential graphs from outside: a matrix is checked once, and what is wrong with it is named.
+//! Essential graphs from input: a matrix is checked once, and errors name what is wrong.
 
 use std::fmt;
 
@@ -59,7 +59,7 @@ impl EssentialGraphError {
             Self::SelfLoop { node } => format!("{} has an edge to itself", name(*node)),
             Self::Cycle { cycle } => {
                 format!(
-                    "the graph has a cycle along arrows and lines with at least one arrow: {}",
+                    "the graph has a cycle of arrows and lines with at least one arrow: {}",
                     around(cycle)
                 )
             }

@@ -1,8 +1,8 @@
 //! Lexicographic breadth-first search, by refining an ordered partition.
 //!
 //! On a chordal graph the order has no new collider: edges from earlier to later
-//! vertices make an acyclic orientation without v-structures. Knows nothing of
-//! directed edges; who calls it decides which vertices take part.
+//! vertices make an acyclic orientation without v-structures. Directed
+//! edges are not considered; the caller decides which vertices take part.
 
 use super::{Node, NodeSet};
 
@@ -22,7 +22,7 @@ pub fn lexbfs(neighbours: &[NodeSet], start: &[Node]) -> Vec<Node> {
     partition.order
 }
 
-/// The state of a search: the visited vertices, then the cells of those that could not yet be told apart.
+/// The state of a search: the visited vertices, then the cells of those that are still tied.
 pub(super) struct Partition {
     /// Visited vertices first, in order; then the cells, one after the other.
     order: Vec<Node>,

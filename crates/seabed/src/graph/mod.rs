@@ -34,5 +34,5 @@ pub use shd::{Adjacency, shd, shd_double};
 pub use sid::{sid, wrong_effects};
 pub use sid_bounds::{SidBounds, sid_bounds};
 
-/// A variable, as its index in the order of the graph. Nothing else is counted by this type.
+/// A variable, as its index in the order of the graph. Used for nothing else.
 pub type Node = usize;

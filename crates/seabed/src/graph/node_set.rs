@@ -44,7 +44,7 @@ impl NodeSet {
         set
     }
 
-    /// Adds a node; true if it was not there.
+    /// Adds a node; true if it was new.
     #[inline]
     pub fn insert(&mut self, node: Node) -> bool {
         let word = &mut self.words[node / BITS];
@@ -79,7 +79,7 @@ impl NodeSet {
         self.words.iter().map(|w| w.count_ones() as usize).sum()
     }
 
-    /// Has the set no node?
+    /// Is the set empty?
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&w| w == 0)
@@ -103,7 +103,7 @@ impl NodeSet {
         self.pairs(other).all(|(a, b)| a & !b == 0)
     }
 
-    /// Have the sets a node in common?
+    /// Do the sets have a node in common?
     #[inline]
     pub fn intersects(&self, other: &Self) -> bool {
         self.pairs(other).any(|(a, b)| a & b != 0)

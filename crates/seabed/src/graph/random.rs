@@ -1,6 +1,6 @@
-//! Random graphs to play the truth in experiments: Erdős–Rényi and scale-free.
+//! Random graphs for simulated worlds: Erdős–Rényi and scale-free.
 //!
-//! Both are redrawn until observation alone cannot settle them, that is, until the
+//! Both are redrawn until observation alone cannot identify them, that is, until the
 //! equivalence class has at least two members.
 
 use super::random_layers::{AcyclicLaw, successes};
@@ -19,7 +19,7 @@ const MOST_REJECTIONS: usize = 100;
 /// With more edges per node than this, large graphs without a cycle are too rare to wait for.
 const MOST_EDGES_TO_REJECT: f64 = 1.5;
 
-/// No such random graph.
+/// Why a random graph cannot be drawn.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum RandomGraphError {
     /// Fewer than two nodes.
@@ -30,8 +30,8 @@ pub enum RandomGraphError {
         /// The number asked for.
         nodes: usize,
     },
-    /// Not a density.
-    #[error("edges per node = {edges_per_node}: for {nodes} nodes it must lie between 0 and {}, both excluded",
+    /// An impossible density.
+    #[error("edges per node = {edges_per_node}: for {nodes} nodes it must be above 0 and below {}",
         nodes - 1)]
     EdgesPerNode {
         /// The number asked for.
@@ -41,8 +41,8 @@ pub enum RandomGraphError {
     },
     /// Every ordered pair would be an edge.
     #[error(
-        "edges per node = {edges_per_node} for {nodes} nodes puts both edges between every two nodes, so that \
-        every graph has a cycle; ask for fewer, for example 0.5"
+        "edges per node = {edges_per_node} for {nodes} nodes puts edges in both directions between all nodes, so \
+        every graph has a cycle; choose fewer, for example 0.5"
     )]
     AlwaysCyclic {
         /// The number asked for.
@@ -53,13 +53,13 @@ pub enum RandomGraphError {
     /// No edges at all.
     #[error(
         "0 edges per node: the graph without edges is alone in its equivalence class, and graphs are redrawn \
-        until their class has at least 2 members; ask for more"
+        until their class has at least 2 members; choose more"
     )]
     NoEdges,
-    /// The filter on the class never passed.
+    /// Every graph drawn was alone in its class.
     #[error(
         "{tries} graphs with {edges_per_node} edges per node on {nodes} nodes were each alone in their \
-        equivalence class; ask for another density"
+        equivalence class; choose another density"
     )]
     AlwaysAlone {
         /// How often a graph was drawn.
@@ -87,7 +87,7 @@ pub fn erdos_renyi(nodes: usize, edges_per_node: f64, stream: Stream) -> Result<
     if probability == 1.0 {
         return Err(RandomGraphError::AlwaysCyclic { edges_per_node, nodes });
     }
-    // Also refuses what is not a number, and what is too small to be told from zero.
+    // Also refuses NaN, and what is too small to be distinguished from zero.
     if !(probability > 0.0 && probability < 1.0) {
         return Err(RandomGraphError::EdgesPerNode { edges_per_node, nodes });
     }
@@ -167,7 +167,7 @@ fn preferential_edges(nodes: usize, each: usize, draws: &mut Draws) -> Vec<(Node
     let mut weight = vec![1usize; nodes];
     let mut edges = Vec::new();
     for new in 1..nodes {
-        // Without replacement: a chosen node weighs nothing until the new one is done.
+        // Without replacement: a chosen node has weight 0 until the new one is done.
         let mut open = weight[..new].to_vec();
         let mut total: usize = open.iter().sum();
         for _ in 0..each.min(new) {
@@ -222,7 +222,7 @@ mod tests {
         for k in 0..samples {
             *counts.entry(draw(k as u64)).or_default() += 1;
         }
-        assert!(counts.keys().all(|dag| law.contains_key(dag)), "a graph that cannot be");
+        assert!(counts.keys().all(|dag| law.contains_key(dag)), "an impossible graph");
         let statistic: f64 = law
             .iter()
             .map(|(dag, probability)| {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn many_and_dense_graphs_come_out_at_all() {
+    fn large_and_dense_graphs_can_be_drawn() {
         for (nodes, edges_per_node) in [(2, 0.5), (20, 1.0), (50, 2.0), (50, 40.0), (100, 4.0), (300, 1.0)] {
             for seed in 0..3 {
                 let dag = erdos_renyi(nodes, edges_per_node, stream(seed)).unwrap();
@@ -318,7 +318,7 @@ mod tests {
         assert!(z.abs() < 5.0, "{} and {}: z = {z}", a.0, chosen.0);
     }
 
-    /// Every node is the oldest, the one without a parent's edge to an elder, equally often. Chi-square with 4 degrees
+    /// Every node is equally often the oldest, the one without edges to older nodes. Chi-square with 4 degrees
     /// of freedom: 33 is exceeded with probability 1e-6.
     #[test]
     fn scale_free_nodes_are_renamed_at_random() {

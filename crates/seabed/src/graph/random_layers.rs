@@ -1,6 +1,6 @@
 //! Acyclic random digraphs, drawn directly: the law of G(d, p) given that there is no cycle.
 //!
-//! Rejecting cyclic graphs takes for ever once there are many edges. Here a DAG is
+//! Rejecting cyclic graphs takes forever once there are many edges. Here a DAG is
 //! drawn layer by layer: its sources, the sources of what remains, and so on. The
 //! weights of the layers follow Robinson's count of labelled DAGs by their sources, with
 //! p/(1-p) for each edge (Kuipers and Moffa, "Uniform random generation of large acyclic
@@ -9,7 +9,7 @@
 use super::{Dag, Node};
 use crate::num::random::Draws;
 
-/// Shares further than this below the largest, in nats, cannot be seen in a sum of doubles.
+/// Terms further than this below the largest, in nats, do not change a sum of doubles.
 const NEGLIGIBLE: f64 = -45.0;
 
 /// The law of G(d, p) given acyclicity, with its layer weights worked out: O(nodes³) time, O(nodes²) memory.
@@ -113,7 +113,7 @@ impl AcyclicLaw {
 pub(super) fn successes(trials: usize, ln_absent: f64, draws: &mut Draws, mut succeed: impl FnMut(usize)) {
     let mut at = 0usize;
     loop {
-        // Far beyond the last trial the conversion saturates, which is far enough.
+        // Far beyond the last trial the conversion saturates, which is fine.
         at = at.saturating_add((draws.uniform().ln() / ln_absent) as usize);
         if at >= trials {
             return;
@@ -123,7 +123,7 @@ pub(super) fn successes(trials: usize, ln_absent: f64, draws: &mut Draws, mut su
     }
 }
 
-/// ln Σ exp(term(k, terms[k])), without the terms that cannot be seen in it.
+/// ln Σ exp(term(k, terms[k])), without the terms that do not change it.
 fn ln_sum_exp(terms: &[f64], term: impl Fn(usize, f64) -> f64) -> f64 {
     let largest = terms.iter().enumerate().map(|(k, &t)| term(k, t)).fold(f64::NEG_INFINITY, f64::max);
     let seen = terms.iter().enumerate().map(|(k, &t)| term(k, t) - largest).filter(|&t| t > NEGLIGIBLE);

@@ -1,11 +1,11 @@
-//! What background knowledge says about a class: which of its DAGs avoid all forbidden edges.
+//! A class of DAGs under background knowledge: which of its DAGs avoid all forbidden edges.
 
 use super::{Dag, EssentialGraph, Node, NodeSet};
 use crate::num::random::Draws;
 
 /// An essential graph whose lines are oriented as far as forbidden edges decide them.
 ///
-/// Unlike an essential graph it need not be a chain graph: an arrow may stand within a component of lines.
+/// Unlike an essential graph it need not be a chain graph: an arrow may lie within a component of lines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RefinedClass {
     parents: Vec<NodeSet>,
@@ -32,7 +32,7 @@ impl EssentialGraph {
         let allowed = |refined: &RefinedClass| {
             (0..self.len()).all(|node| !refined.parents[node].intersects(&forbidden[node]))
         };
-        // Rules that contradict each other leave no member; then the orientation is cyclic or of another class.
+        // Contradictory rules leave no member; then the orientation is cyclic or of another class.
         let member = allowed(&refined).then(|| refined.member()).flatten()?;
         let same_class = EssentialGraph::cpdag(&member) == EssentialGraph::cpdag(&self.representative());
         let obeys = (0..self.len()).all(|node| !member.parents(node).intersects(&forbidden[node]));
@@ -59,7 +59,7 @@ impl RefinedClass {
     }
 
     /// A DAG that agrees with every arrow, by orienting lines at random, one after the other, with what follows
-    /// from each: every such DAG can come out, not all with the same probability.
+    /// from each: every such DAG can be drawn, but not all with the same probability.
     pub fn random_member(&self, draws: &mut Draws) -> Option<Dag> {
         self.oriented_by(|lines| {
             let (a, b) = lines[draws.below(lines.len())];

@@ -111,7 +111,7 @@ mod tests {
         }
 
         #[test]
-        fn new_names_change_nothing(
+        fn relabelling_changes_nothing(
             (truth, estimate) in dag_pairs(8..9),
             to in Just((0..8).collect::<Vec<Node>>()).prop_shuffle(),
         ) {

@@ -25,7 +25,7 @@ pub fn wrong_effects(truth: &Dag, estimate: &Dag) -> Vec<NodeSet> {
     (0..truth.len()).map(|i| judge.wrong_effects_of(i, estimate.parents(i), &mut walk)).collect()
 }
 
-/// A true graph, prepared for the question which adjustments are valid in it.
+/// A true graph, prepared to decide which adjustments are valid in it.
 pub(super) struct Judge<'a> {
     truth: &'a Dag,
     parents: Vec<Vec<Node>>,
@@ -34,7 +34,7 @@ pub(super) struct Judge<'a> {
     reach: Vec<NodeSet>,
 }
 
-/// How a walk from the source stands at a node.
+/// How a walk from the source arrived at a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Arrival {
     /// Along arrows all the way: the effect itself, not a bias.
@@ -77,7 +77,7 @@ impl<'a> Judge<'a> {
 
     /// All `j` for which adjusting for `adjusted` does not give the effect of `source` on `j`.
     ///
-    /// A node that is itself adjusted for is taken to be unaffected: wrong if the source reaches it.
+    /// A node that is adjusted for is assumed to be unaffected, which is wrong if the source reaches it.
     pub(super) fn wrong_effects_of(&self, source: Node, adjusted: &NodeSet, walk: &mut Walk) -> NodeSet {
         let mut adjusted_and_reached = adjusted.intersection(&self.reach[source]);
         adjusted_and_reached.remove(source);
@@ -85,7 +85,7 @@ impl<'a> Judge<'a> {
             return adjusted_and_reached; // empty: the true parents are always right
         }
         let mut wrong = NodeSet::empty(self.truth.len());
-        // Adjusting below a child spoils every effect that passes through that child.
+        // Adjusting for a descendant of a child invalidates every effect through that child.
         if !adjusted_and_reached.is_empty() {
             for &child in &self.children[source] {
                 if self.reach[child].intersects(adjusted) {
@@ -202,7 +202,7 @@ mod tests {
         }
 
         #[test]
-        fn new_names_move_the_wrong_pairs(
+        fn relabelling_moves_the_wrong_pairs(
             (truth, estimate) in dag_pairs(10..11),
             to in Just((0..10).collect::<Vec<Node>>()).prop_shuffle(),
         ) {
@@ -224,7 +224,7 @@ mod tests {
     fn a_reversed_chain() {
         let truth = Dag::from_edges(3, [(0, 1), (1, 2)]).unwrap();
         let reversed = Dag::from_edges(3, [(2, 1), (1, 0)]).unwrap();
-        // 0 on 1 and 2, 1 on 0 and 2, 2 on 0 and 1: all but the ones that the order cannot spoil.
+        // 0 on 1 and 2, 1 on 0 and 2, 2 on 0 and 1: all but those that the order does not affect.
         assert_eq!(sid(&truth, &reversed), 6);
         assert_eq!(sid(&truth, &Dag::empty(3)), 3);
     }

@@ -114,7 +114,7 @@ pub(crate) fn cos_sin_of_turn(turn: f64) -> (f64, f64) {
     (c, s)
 }
 
-/// Cosine of so many full turns, fewer than 2^51 of them, to 1e-13: half the work of both.
+/// Cosine of a number of full turns, below 2^51, to 1e-13: half the work of cosine and sine.
 #[inline(always)]
 pub(crate) fn cos_of_turns(turns: f64) -> f64 {
     let off = (turns - ((turns + ROUND) - ROUND)).abs();

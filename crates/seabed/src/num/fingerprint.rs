@@ -1,5 +1,5 @@
-//! Fingerprints: a number that hardly any other bytes or words have. They stand in files and choose random streams, so
-//! they must be the same for ever, which the standard library's hashes do not promise.
+//! Fingerprints: hashes of bytes or words. They are stored in files and choose random streams, so they must never
+//! change, which the standard library's hashes do not promise.
 
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0100_0000_01b3;

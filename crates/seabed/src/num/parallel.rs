@@ -1,4 +1,4 @@
-//! Parallel work as an ordered map: results stand where their items stood, whatever thread made them.
+//! Parallel work as an ordered map: results are in the order of the items, whatever thread made them.
 //!
 //! Reductions are left to the caller, serial and in index order ([`sum_in_order`](super::sum_in_order)).
 
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_stand_in_the_order_of_the_items_on_any_number_of_threads() {
+    fn results_are_in_the_order_of_the_items_on_any_number_of_threads() {
         let work = || ordered_map_indices(1000, |k| (k as f64).sqrt().to_bits());
         let in_pool =
             |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work);

@@ -1,4 +1,4 @@
-//! Randomness by address: every draw is a function of (seed, purpose, indices), never of who drew before.
+//! Randomness by address: every draw is a function of (seed, purpose, indices), never of earlier draws.
 //!
 //! A [`Stream`] is an address; [`Stream::at`] and [`Stream::named`] go one level down. Numbers are read from a
 //! stream in bulk (`fill_…`) or one after the other ([`Stream::draws`]). The generator is Philox4x32-10 (Salmon
@@ -160,10 +160,10 @@ impl Draws {
     }
 }
 
-/// Counters with this bit are read as numbers, those without it lead to streams further down.
+/// Counters with this bit are read as numbers, those without it address streams below this one.
 const READING: u64 = 1 << 63;
 
-/// Numbers that are made at a time: they stay in the first-level cache.
+/// Numbers generated at a time: they stay in the first-level cache.
 const CHUNK: usize = 256;
 
 fn fill(stream: Stream, out: &mut [f64], transform: impl Fn(&mut [f64])) {
@@ -177,14 +177,14 @@ fn fill(stream: Stream, out: &mut [f64], transform: impl Fn(&mut [f64])) {
     }
 }
 
-/// Blocks that are made side by side.
+/// Blocks generated side by side.
 const LANES: usize = 16;
 
-/// The uniforms of the blocks from `first_block` on, two a block; a multiple of 2 `LANES` of them.
+/// The uniforms of the blocks from `first_block` on, two per block; a multiple of 2 `LANES` of them.
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
 fn uniforms(key: [u32; 2], nonce: [u32; 2], first_block: u64, out: &mut [f64]) {
     for (group, part) in out.chunks_exact_mut(2 * LANES).enumerate() {
-        // One array a word of the counter, a lane a block. Words are kept in 64 bits: the products need them.
+        // One array per word of the counter, one lane per block. Words have 64 bits for the products.
         let mut c = [[0u64; LANES]; 4];
         for lane in 0..LANES {
             let [low, high] = halves(READING | (first_block + (group * LANES + lane) as u64));

@@ -1,7 +1,7 @@
 //! Special functions of one number: ln Γ, erfc, and the distribution functions that frequencies are drawn by.
 //!
-//! Results that are kept in files are made with them, so their arithmetic is part of those results. Where a distribution
-//! has a parameter it is the one that is used: 5 degrees of freedom have closed forms.
+//! Stored results depend on them, so their arithmetic must not change. Distributions with a parameter are given only for
+//! the value in use: 5 degrees of freedom have closed forms.
 
 use std::f64::consts::{PI, TAU};
 
@@ -57,7 +57,7 @@ pub fn student_5_cdf(t: f64) -> f64 {
     0.5 + (angle + sine * cosine * (1.0 + 2.0 / 3.0 * cosine * cosine)) / PI
 }
 
-/// Where an increasing function takes the value `p`, between `low` and `high`: 60 halvings leave nothing to gain.
+/// Where an increasing function takes the value `p`, between `low` and `high`, by 60 halvings: full precision.
 pub fn quantile(cdf: fn(f64) -> f64, p: f64, mut low: f64, mut high: f64) -> f64 {
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
@@ -142,7 +142,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_symmetric_is_symmetric(x in 0.0..9.0f64) {
+        fn symmetric_distributions_are_symmetric(x in 0.0..9.0f64) {
             prop_assert!((normal_cdf(x) + normal_cdf(-x) - 1.0).abs() < 1e-14);
             prop_assert!((student_5_cdf(x) + student_5_cdf(-x) - 1.0).abs() < 1e-14);
         }

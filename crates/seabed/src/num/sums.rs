@@ -10,8 +10,8 @@ pub fn sum_in_order(values: &[f64]) -> f64 {
     values.iter().sum()
 }
 
-/// Beside a term exp(0) the exponential of this and of anything below leaves no trace; but numbers that are almost 0
-/// take processors a hundred times as long.
+/// The exponential of this or anything below is lost beside a term exp(0), but denormal numbers take processors a
+/// hundred times as long.
 pub(crate) const NEGLIGIBLE: f64 = -700.0;
 
 #[inline(always)]
@@ -35,7 +35,7 @@ pub fn log_sum_exp(values: &[f64]) -> f64 {
     }
     let largest = maxima.iter().chain(chunks.remainder()).fold(f64::NEG_INFINITY, |a, &b| larger(a, b));
     if largest.is_infinite() {
-        // All are -inf (or there is none), or one is inf: no difference can be taken, and NaN must still show.
+        // All are -inf (or there are none), or one is inf: no difference can be taken, and NaN must pass through.
         let nan = values.iter().any(|x| x.is_nan());
         return if nan { f64::NAN } else { largest };
     }

@@ -1,4 +1,4 @@
-//! Why there is no posterior, whichever way it is sought.
+//! Why a fit can fail, for all posteriors.
 
 use super::State;
 use crate::ErrorKind;
@@ -7,8 +7,8 @@ use crate::settings::SettingsError;
 /// Why a fit did not give a posterior.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum FitError {
-    /// The observer asked for an end; the fit goes on from the state as if it had never been stopped.
-    #[error("stopped before it was done")]
+    /// The observer asked to stop; the fit can be resumed from the state as if it had never been stopped.
+    #[error("stopped before it finished")]
     Stopped(Box<State>),
     /// The settings cannot be used.
     #[error(transparent)]
@@ -16,18 +16,18 @@ pub enum FitError {
     /// The data cannot be learned from.
     #[error(transparent)]
     Data(#[from] UnusableData),
-    /// A saved state of something else.
+    /// A saved state that does not match.
     #[error("the saved state {mismatch}")]
     State {
-        /// Of what, and the way out.
+        /// How it differs.
         mismatch: StateMismatch,
     },
 }
 
-/// Why data have no posterior.
+/// Why data cannot be learned from.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum UnusableData {
-    /// Too few rows tell about a variable.
+    /// Too few rows without an intervention on a variable.
     #[error(
         "{name:?} has only {rows} rows without an intervention on it: at least {least} are needed to learn its \
          mechanism; add observations"
@@ -48,7 +48,7 @@ pub enum UnusableData {
         /// The largest number.
         most: usize,
     },
-    /// A required edge that no regression can hold.
+    /// A required edge that cannot be fitted.
     #[error(
         "the required edge {from:?} -> {to:?} cannot be fitted: {from:?} does not vary, or the other required parents \
          determine it; leave the column or the requirement out"
@@ -59,8 +59,10 @@ pub enum UnusableData {
         /// Head.
         to: String,
     },
-    /// An edge of the prior that the data do not know.
-    #[error("the prior names an edge {from:?} -> {to:?}: these are not two different variables of the data")]
+    /// An edge of the prior between unknown variables.
+    #[error(
+        "the prior names the edge {from:?} -> {to:?}, but these are not two different variables of the data"
+    )]
     UnknownPair {
         /// Tail.
         from: String,
@@ -98,7 +100,7 @@ pub enum StateMismatch {
     /// Other forbidden or required edges.
     #[error("was made with other background knowledge")]
     Knowledge,
-    /// A number that cannot change on the way.
+    /// A setting that cannot change during a fit.
     #[error("was made with {0}")]
     Settings(&'static str),
     /// Not what was written.
@@ -107,7 +109,7 @@ pub enum StateMismatch {
 }
 
 impl FitError {
-    /// Whose fault it is.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Stopped(_) => ErrorKind::Stopped,

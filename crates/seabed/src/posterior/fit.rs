@@ -1,4 +1,4 @@
-//! One way to fit, whichever posterior it is: settings, where the fit starts, what comes out.
+//! One interface for all fits: settings, where the fit starts, the result.
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -21,7 +21,7 @@ use crate::settings::SettingsError;
 pub enum Posterior {
     /// The DAG bootstrap.
     Bootstrap(Bootstrap),
-    /// Particles that climb the posterior.
+    /// DiBS: particles that climb the posterior.
     Dibs(Dibs),
     /// Markov chains over graphs.
     Mcmc(Mcmc),
@@ -30,29 +30,29 @@ pub enum Posterior {
 /// Where a fit starts.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Start {
-    /// From nothing. What an earlier fit computed is taken over where that does not change the result.
+    /// From the beginning. What an earlier fit computed is reused where that does not change the result.
     Fresh {
-        /// Of all randomness.
+        /// The seed of all randomness.
         seed: Seed,
         /// The state at the end of an earlier fit of the same variables.
         earlier: Option<Box<State>>,
     },
-    /// From where an earlier fit of fewer data ended: particles go on from their places. The result may differ from that
+    /// From where an earlier fit of fewer data ended: particles continue from there. The result may differ from that
     /// of a fresh fit.
     Warm(Box<State>, Seed),
-    /// From where a fit of the same data was stopped: the result is that of a fit that was never stopped. Settings and
+    /// From where a fit of the same data was stopped: the result is that of an uninterrupted fit. Settings and
     /// seed are those of the state.
     Resumed(Box<State>),
 }
 
 impl Start {
-    /// From nothing at all.
+    /// From the beginning, without an earlier fit.
     pub fn fresh(seed: Seed) -> Self {
         Self::Fresh { seed, earlier: None }
     }
 }
 
-/// Where a fit stands, to be saved and taken up again; or where it ended, for the next one.
+/// The state of a fit, to be saved and resumed; or where it ended, for the next one.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -76,7 +76,7 @@ impl State {
         serde_json::from_str(text).map_err(|_| StateMismatch::Damaged.into())
     }
 
-    /// Markov chains may go on to so many sweeps, if they were to end before; nothing changes for others.
+    /// Allows Markov chains this many sweeps, if fewer were allowed; nothing changes for other posteriors.
     pub fn allow_sweeps(&mut self, most: usize) {
         if let Self::Mcmc(state) = self {
             state.settings.most_sweeps = state.settings.most_sweeps.max(most);
@@ -104,7 +104,7 @@ impl State {
         }
     }
 
-    /// How far it is, for people.
+    /// How far the fit is, as text.
     pub fn describe(&self) -> String {
         match self {
             Self::Bootstrap(state) => format!("{} of {} draws are done", state.done(), state.all()),
@@ -127,15 +127,15 @@ pub struct Fit {
     pub repaired: usize,
     /// Why it should not be trusted as it is.
     pub warning: Option<String>,
-    /// How it was reached, for people.
+    /// How it was reached, as text.
     pub notes: Vec<String>,
     /// How it was reached, for programs.
     pub diagnostics: Diagnostics,
-    /// What a later fit may start from, if this posterior has such a thing.
+    /// What a later fit may start from, if this posterior supports it.
     pub state: Option<State>,
 }
 
-/// What `seabed fit --json` prints, but for the times. Fields may be added; none changes its name.
+/// What `seabed fit --json` prints, except for the times. Fields may be added but never renamed.
 #[derive(Serialize)]
 struct FitForm<'a> {
     version: u32,
@@ -187,8 +187,8 @@ impl Posterior {
         }
     }
 
-    /// The posterior of the data. The observer is told how far the fit is and offered its state; where it asks for an
-    /// end, [`FitError::Stopped`] holds the state to go on from.
+    /// The posterior of the data. The observer receives progress and the state of the fit; if it asks to stop,
+    /// [`FitError::Stopped`] has the state to resume from.
     pub fn fit(
         &self,
         data: &Dataset,
@@ -198,7 +198,7 @@ impl Posterior {
     ) -> Result<Fit, FitError> {
         match self {
             Self::Bootstrap(settings) => match start {
-                // Resampling starts anew with new data.
+                // Resampling starts over with new data.
                 Start::Fresh { seed, .. } | Start::Warm(_, seed) => {
                     settings.fit(data, knowledge, seed, observer)
                 }
@@ -228,7 +228,7 @@ impl Posterior {
         }
     }
 
-    /// What is worth knowing about the data before the fit, for people: which edges it cannot consider.
+    /// Remarks on the data before the fit, as text: which edges it cannot consider.
     pub fn remarks(&self, data: &Dataset) -> Vec<String> {
         match self {
             Self::Bootstrap(_) => bootstrap::remarks(data),

@@ -1,6 +1,6 @@
-//! What is known beforehand: edges that cannot be, edges that must be, and tiers of variables in time.
+//! Background knowledge: forbidden edges, required edges, and tiers of variables in time.
 //!
-//! Knowledge is a guarantee: a posterior never lets a forbidden edge through and never leaves a required one out.
+//! Knowledge is a guarantee: a posterior never has a forbidden edge and always has the required ones.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct Knowledge {
     required: Dag,
 }
 
-/// Why a text is no knowledge.
+/// Why background knowledge is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum KnowledgeError {
     /// Not TOML, or not of the form.
@@ -44,12 +44,12 @@ pub enum KnowledgeError {
         name: String,
     },
     /// A variable in two tiers.
-    #[error("{name:?} stands in two tiers; put every variable into one at most")]
+    #[error("{name:?} is in two tiers; put every variable in at most one")]
     TwoTiers {
         /// The variable.
         name: String,
     },
-    /// An edge that must be and cannot be.
+    /// An edge that is both required and forbidden.
     #[error("{from:?} -> {to:?} is both required and forbidden (a tier also forbids); remove one of the two")]
     Contradiction {
         /// Tail.
@@ -57,7 +57,7 @@ pub enum KnowledgeError {
         /// Head.
         to: String,
     },
-    /// Required edges in a circle.
+    /// A cycle of required edges.
     #[error("the required edges form a cycle: {} -> {}; remove one of them", cycle.join(" -> "), cycle[0])]
     RequiredCycle {
         /// The variables along the cycle.
@@ -99,7 +99,7 @@ impl TryFrom<Edges> for Knowledge {
         let mut knowledge = Self::none(edges.required.len());
         for (from, to) in edges.forbidden {
             if from.max(to) >= edges.required.len() || from == to || edges.required.has_edge(from, to) {
-                return Err(format!("a forbidden edge {from} -> {to} that cannot be"));
+                return Err(format!("an impossible forbidden edge {from} -> {to}"));
             }
             knowledge.forbidden[to].insert(from);
         }
@@ -222,7 +222,7 @@ impl Knowledge {
         self.required.has_edge(a, b) || self.required.has_edge(b, a)
     }
 
-    /// Does the graph hold every required and no forbidden edge?
+    /// Does the graph have every required and no forbidden edge?
     pub fn allows(&self, dag: &Dag) -> bool {
         let nodes = 0..dag.len();
         nodes.clone().all(|v| !dag.parents(v).intersects(&self.forbidden[v]))
@@ -239,7 +239,7 @@ impl Knowledge {
         Self { forbidden, required: self.required.relabelled(to) }
     }
 
-    /// A graph to start a search from: the required edges, and as many of the suggested ones as go with them.
+    /// A graph to start a search from: the required edges, and as many of the suggested ones as fit with them.
     pub(super) fn start(&self, suggested: Option<&Dag>, nodes: usize) -> Dag {
         let mut start = if self.required.is_empty() { Dag::empty(nodes) } else { self.required.clone() };
         for (from, to) in

@@ -1,6 +1,6 @@
-//! A posterior as people ask for it: one flat group of keys for all kinds, which becomes a checked [`Posterior`].
+//! Settings of a posterior as people write them: one flat group of keys for all kinds, which becomes a [`Posterior`].
 //!
-//! Keys that a kind does not use are left alone, so that a study can vary the kind and nothing else.
+//! Keys that a kind does not use are ignored, so that a study can vary the kind and nothing else.
 
 use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use super::{Posterior, Start, State};
 use crate::num::random::Seed;
 use crate::settings::{SettingsError, check_count, check_positive};
 
-/// Which posterior, and how it is sought.
+/// Which posterior, and how it is computed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct PosteriorSettings {
@@ -26,11 +26,11 @@ pub struct PosteriorSettings {
     pub candidates: usize,
     /// Largest number of parents in Markov chains; 0 for the usual one.
     pub max_parents: usize,
-    /// Particles of DiBS, as all that follows.
+    /// Particles of DiBS, like everything below.
     pub particles: usize,
     /// Steps at most, without an earlier round.
     pub steps: usize,
-    /// Steps at most after an earlier round; 0 to start anew each time.
+    /// Steps at most after an earlier round; 0 to start over each time.
     pub warm_steps: usize,
     /// Graphs sampled for each particle at each step.
     pub mc_samples: usize,
@@ -40,7 +40,7 @@ pub struct PosteriorSettings {
     pub noise: NoiseSetting,
     /// Which graphs are likely beforehand.
     pub prior: PriorName,
-    /// Edges a variable, expected beforehand.
+    /// Expected edges per variable.
     pub edges_per_node: f64,
     /// Bring variables to mean 0 and standard deviation 1 inside DiBS? Markov chains always do.
     pub standardise: bool,
@@ -92,7 +92,7 @@ impl PosteriorKind {
     }
 }
 
-/// What a posterior is told about noise.
+/// What a posterior knows about noise.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum NoiseSetting {
@@ -106,7 +106,7 @@ pub enum NoiseSetting {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoiseName {
-    /// Told by the world where all variables have the same, else learned.
+    /// Given by the world where all variables have the same noise, else learned.
     World,
     /// Learned from the data.
     Learned,
@@ -147,8 +147,7 @@ impl Default for PosteriorSettings {
 }
 
 impl PosteriorSettings {
-    /// How data of a person's own are learned from unless they ask for something else: noise is unknown and units are
-    /// arbitrary.
+    /// The default settings for the user's own data: noise is unknown and units are arbitrary.
     pub fn for_own_data(kind: PosteriorKind) -> Self {
         let draws = match kind {
             PosteriorKind::McmcLinear | PosteriorKind::McmcGp => Mcmc::of(mcmc::Family::Linear).draws,
@@ -158,7 +157,7 @@ impl PosteriorSettings {
         Self { kind, draws, noise, standardise: true, ..Self::default() }
     }
 
-    /// The posterior that these settings ask for; `noise_sd` is the noise of the world, if it is known.
+    /// The posterior with these settings; `noise_sd` is the noise of the world, if it is known.
     pub fn check(&self, noise_sd: Option<f64>) -> Result<Posterior, SettingsError> {
         check_positive("edges-per-node", self.edges_per_node)?;
         check_count("warm-steps", self.warm_steps, 0..=dibs::MOST_STEPS)?;

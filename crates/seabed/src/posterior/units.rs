@@ -1,6 +1,6 @@
-//! The units inside: a value is (x - mean) / sd.
+//! Internal units: a value is (x - mean) / sd.
 
-/// A constant variable has this share of its own size as its standard deviation.
+/// The standard deviation of a constant variable, as a fraction of its size.
 const LEAST_SD: f64 = 1e-6;
 
 /// Mean and standard deviation of at least one value; the latter is never 0.

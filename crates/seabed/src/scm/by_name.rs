@@ -30,6 +30,6 @@ impl ByName {
     /// The ensemble with its variables sorted.
     pub(crate) fn sorted(&self, ensemble: &Ensemble) -> Ensemble {
         let draws = ensemble.draws().iter().map(|draw| draw.reordered(&self.names, &self.from)).collect();
-        Ensemble::new(draws, ensemble.weights().to_vec()).expect("an ensemble stays one in another order")
+        Ensemble::new(draws, ensemble.weights().to_vec()).expect("reordering keeps an ensemble valid")
     }
 }

@@ -12,22 +12,22 @@ pub struct Ensemble {
     weights: Vec<f64>,
 }
 
-/// Draws that make no ensemble.
+/// Why draws are not an ensemble.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum EnsembleError {
     /// No draw at all.
     #[error("an ensemble needs at least one draw with a weight above 0")]
     Empty,
-    /// Not one weight a draw.
-    #[error("{draws} draws but {weights} weights: every draw has one weight")]
+    /// The numbers of draws and weights differ.
+    #[error("{draws} draws but {weights} weights: every draw needs one weight")]
     Counts {
         /// Number of draws.
         draws: usize,
         /// Number of weights.
         weights: usize,
     },
-    /// A weight that is no weight.
-    #[error("draw {draw} has the weight {weight}: weights are finite numbers, 0 or more")]
+    /// An invalid weight.
+    #[error("draw {draw} has the weight {weight}: weights must be finite and at least 0")]
     Weight {
         /// The draw, counted from 0.
         draw: usize,
@@ -36,7 +36,7 @@ pub enum EnsembleError {
     },
     /// Draws over different variables.
     #[error(
-        "draw {draw} is over other variables than draw 0: all draws have the same names in the same order"
+        "draw {draw} has other variables than draw 0: all draws must have the same names in the same order"
     )]
     Names {
         /// The first draw that differs, counted from 0.
@@ -45,7 +45,7 @@ pub enum EnsembleError {
 }
 
 impl Ensemble {
-    /// An ensemble of weighted draws; weights are brought to sum 1, and draws whose weight is 0 are left out.
+    /// An ensemble of weighted draws; weights are normalised to sum 1, and draws whose weight is 0 are left out.
     pub fn new(draws: Vec<Scm>, weights: Vec<f64>) -> Result<Self, EnsembleError> {
         if draws.len() != weights.len() {
             return Err(EnsembleError::Counts { draws: draws.len(), weights: weights.len() });
@@ -94,7 +94,7 @@ impl Ensemble {
         &self.weights
     }
 
-    /// The weighted mean of one value a draw; exactly the value where all are equal.
+    /// The weighted mean of one value per draw; exactly the value where all are equal.
     pub fn mean(&self, values: &[f64]) -> f64 {
         let first = values.first().copied().unwrap_or(0.0);
         let weighted: Vec<f64> =

@@ -1,4 +1,4 @@
-//! Files of models and ensembles: which form a file has, and what is wrong with a bad one.
+//! Files of models and ensembles: their format, and what can be wrong with them.
 
 use std::fs;
 use std::path::Path;
@@ -18,14 +18,14 @@ pub enum ScmFileError {
         reason: std::io::Error,
     },
     /// Not the JSON of a model or an ensemble.
-    #[error("{file}: {reason}; `seabed simulate --save-scm` writes an example of the form")]
+    #[error("{file}: {reason}; `seabed simulate --save-scm` writes an example of the format")]
     Json {
         /// The file.
         file: String,
         /// Where and why.
         reason: serde_json::Error,
     },
-    /// The names are no names.
+    /// Invalid names.
     #[error("{file}: {reason}")]
     Names {
         /// The file.
@@ -53,7 +53,7 @@ pub enum ScmFileError {
     },
     /// A node that is given twice.
     #[error("{file}: the node {name:?} is given twice; keep one of them")]
-    NodeTwice {
+    RepeatedNode {
         /// The file.
         file: String,
         /// The node.
@@ -71,9 +71,9 @@ pub enum ScmFileError {
     },
     /// Weights that do not fit the parents.
     #[error(
-        "{file}: the mechanism of {node:?} does not fit its {parents} parents: a linear one has one weight a parent, \
-         an mlp one row of `w1` a parent, each as long as `b1` and `w2`, waves one weight and one row of `frequencies` \
-         a parent, each as long as `phases` and `amplitudes`"
+        "{file}: the mechanism of {node:?} does not fit its {parents} parents: a linear one has one weight per parent, \
+         an mlp one row of `w1` per parent, each as long as `b1` and `w2`, waves one weight and one row of `frequencies` \
+         per parent, each as long as `phases` and `amplitudes`"
     )]
     Shape {
         /// The file.
@@ -91,7 +91,7 @@ pub enum ScmFileError {
         /// The nodes of the cycle.
         cycle: Vec<String>,
     },
-    /// Parts that make no model.
+    /// An invalid model.
     #[error("{file}: {reason}")]
     Model {
         /// The file.
@@ -99,7 +99,7 @@ pub enum ScmFileError {
         /// What is wrong.
         reason: ScmError,
     },
-    /// Draws that make no ensemble.
+    /// An invalid ensemble.
     #[error("{file}: {reason}")]
     Ensemble {
         /// The file.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::graph::{Node, NodeSet};
 
-/// The targets that are set, and the values that they are set to. No target: an observation.
+/// The targets and the values that they are set to. No target: an observation.
 ///
 /// In files a list of pairs of node and value: `[[2, 1.5]]`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub struct Intervention {
     settings: Vec<(Node, f64)>,
 }
 
-/// Why settings are no intervention.
+/// Why settings are not an intervention.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum InterventionError {
     /// Two values for one target.
@@ -27,7 +27,7 @@ pub enum InterventionError {
         /// Its second value.
         second: f64,
     },
-    /// A value that is no finite number.
+    /// A value that is not finite.
     #[error("variable {node} is set to {value}; a target takes a finite number")]
     NotFinite {
         /// The target.

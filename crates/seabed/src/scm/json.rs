@@ -145,13 +145,13 @@ fn nodes(scm: &Scm) -> Vec<NodeForm> {
     (0..names.len()).map(node).collect()
 }
 
-/// The rows of a matrix with one a parent; they may be empty.
+/// The rows of a matrix with one row per parent; they may be empty.
 fn rows(matrix: &[f64], parents: usize) -> Vec<Vec<f64>> {
     let columns = matrix.len() / parents.max(1);
     (0..parents).map(|k| matrix[k * columns..(k + 1) * columns].to_vec()).collect()
 }
 
-/// The model of the listed nodes, which may stand in any order and list their parents in any order.
+/// The model of the listed nodes, which may be in any order and list their parents in any order.
 fn model(names: &Names, nodes: Vec<NodeForm>, source: &str) -> Result<Scm, ScmFileError> {
     let file = || source.to_string();
     let known = |name: &str| names.iter().position(|n| n == name);
@@ -161,7 +161,7 @@ fn model(names: &Names, nodes: Vec<NodeForm>, source: &str) -> Result<Scm, ScmFi
             return Err(ScmFileError::UnknownNode { file: file(), name: form.name });
         };
         if let Some(twice) = forms[node].replace(form) {
-            return Err(ScmFileError::NodeTwice { file: file(), name: twice.name });
+            return Err(ScmFileError::RepeatedNode { file: file(), name: twice.name });
         }
     }
     let mut edges = Vec::new();

@@ -1,7 +1,7 @@
 //! Mechanisms: the mean of a variable as a function of its parents, evaluated for many samples at once.
 //!
-//! A mechanism knows its parents only by their order (ascending by node); which they are, the noise and the
-//! graph belong to the [model](super::Scm).
+//! A mechanism knows its parents only by their order (ascending by node); which nodes they are, the noise and
+//! the graph belong to the [model](super::Scm).
 
 use multiversion::multiversion;
 use smallvec::SmallVec;
@@ -22,7 +22,7 @@ pub enum Mechanism {
 /// mean = intercept + Σ_k weights\[k\] x_k.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Linear {
-    /// One weight a parent, in ascending order of the parents.
+    /// One weight per parent, in ascending order of the parents.
     pub weights: Vec<f64>,
     /// The mean at zero.
     pub intercept: f64,
@@ -152,7 +152,7 @@ fn network(mlp: &Mlp, parents: &[&[f64]], out: &mut [f64]) {
         out.copy_from_slice(&means[..samples]);
         return;
     }
-    // The last samples are done together with some before them, which come out the same again.
+    // The last samples are done together with some before them, whose results are the same again.
     let starts = (0..samples / LANES).map(|k| k * LANES).chain([samples - LANES]);
     for start in starts {
         let part = |k: usize| parents[k][start..start + LANES].first_chunk().expect("as many as lanes");

@@ -20,15 +20,15 @@ pub struct Scm {
     noise_sd: Vec<f64>,
 }
 
-/// Parts that make no model.
+/// Why parts are not a model.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ScmError {
     /// Nothing to model.
     #[error("a model needs at least one variable")]
     NoVariables,
-    /// The parts speak of different numbers of variables.
+    /// The parts have different numbers of variables.
     #[error(
-        "{names} names, {nodes} nodes, {mechanisms} mechanisms and {noises} noise levels: they must be equally many"
+        "{names} names, {nodes} nodes, {mechanisms} mechanisms and {noises} noise levels: these numbers must be equal"
     )]
     Counts {
         /// Number of names.
@@ -42,7 +42,7 @@ pub enum ScmError {
     },
     /// The mechanism has weights for another number of parents.
     #[error(
-        "the mechanism of {name:?} does not fit its {parents} parents: one weight (linear) or one row of hidden weights (mlp) a parent, and as many b1 as w2; waves have one weight and one row of frequencies a parent, and as many phases as amplitudes"
+        "the mechanism of {name:?} does not fit its {parents} parents: one weight (linear) or one row of hidden weights (mlp) per parent, and as many b1 as w2; waves have one weight and one row of frequencies per parent, and as many phases as amplitudes"
     )]
     Shape {
         /// The variable.
@@ -51,7 +51,7 @@ pub enum ScmError {
         parents: usize,
     },
     /// A parameter is NaN or infinite.
-    #[error("the mechanism of {name:?} has the parameter {value}: parameters are finite numbers")]
+    #[error("the mechanism of {name:?} has the parameter {value}: parameters must be finite")]
     NotFinite {
         /// The variable.
         name: String,
@@ -59,7 +59,7 @@ pub enum ScmError {
         value: f64,
     },
     /// A noise level that is not a positive number.
-    #[error("the noise_sd of {name:?} is {value}: a standard deviation is a positive, finite number")]
+    #[error("the noise_sd of {name:?} is {value}: standard deviations must be positive and finite")]
     Noise {
         /// The variable.
         name: String,
@@ -237,7 +237,7 @@ impl Scm {
         };
         let mechanisms = (0..from.len()).map(mechanism).collect();
         let noise_sd = from.iter().map(|&node| self.noise_sd[node]).collect();
-        Self::new(names.clone(), dag, mechanisms, noise_sd).expect("a model stays one in another order")
+        Self::new(names.clone(), dag, mechanisms, noise_sd).expect("reordering keeps a model valid")
     }
 
     fn parent_values<'a, C: AsRef<[f64]>>(&self, node: Node, columns: &'a [C]) -> ParentValues<'a> {

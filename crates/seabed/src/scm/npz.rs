@@ -202,7 +202,9 @@ fn npy_content(bytes: &[u8], kind: &str, shape: &[Option<usize>]) -> Result<(usi
         .strip_prefix(b"\x93NUMPY\x01\x00")
         .and_then(|rest| rest.split_at_checked(2))
         .and_then(|(length, rest)| rest.split_at_checked(u16::from_le_bytes([length[0], length[1]]).into()));
-    let Some((header, content)) = header else { return Err("it is no array of numpy's format 1.0".into()) };
+    let Some((header, content)) = header else {
+        return Err("it is not an array in numpy's format 1.0".into());
+    };
     let header = String::from_utf8_lossy(header);
     let expected = format!("an array of {kind:?} in C order");
     if !header.contains(&format!("'descr': '{kind}'")) || !header.contains("'fortran_order': False") {

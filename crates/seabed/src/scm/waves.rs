@@ -1,7 +1,7 @@
 //! Functions made of cosines and a linear part: draws from a Gaussian process that can be evaluated anywhere.
 //!
-//! A weighted sum of cosines of random frequencies is a draw from a smooth stationary process; what posterior it comes
-//! from is not known here.
+//! A weighted sum of cosines of random frequencies is a draw from a smooth stationary process; which posterior it comes
+//! from does not matter here.
 
 use multiversion::multiversion;
 use smallvec::SmallVec;
@@ -11,13 +11,13 @@ use crate::num::elementwise::cos_of_turns;
 /// mean = intercept + Σ_k weights\[k\] x_k + Σ_h amplitudes\[h\] cos(phases\[h\] + Σ_k frequencies\[k\]\[h\] x_k).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Waves {
-    /// The linear part: one weight a parent, in ascending order of the parents.
+    /// The linear part: one weight per parent, in ascending order of the parents.
     pub weights: Vec<f64>,
-    /// Shape [parents, waves], row after row, in radians a unit of the parent.
+    /// Shape [parents, waves], row after row, in radians per unit of the parent.
     pub frequencies: Vec<f64>,
-    /// In radians, one a wave.
+    /// In radians, one per wave.
     pub phases: Vec<f64>,
-    /// One a wave.
+    /// One per wave.
     pub amplitudes: Vec<f64>,
     /// The constant part.
     pub intercept: f64,
@@ -32,7 +32,7 @@ impl Waves {
     }
 
     pub(super) fn means(&self, parents: &[&[f64]], out: &mut [f64]) {
-        // Turns instead of radians, so that a whole number of them can be taken away.
+        // Turns instead of radians, so that whole turns can be subtracted.
         let turns = |radians: &[f64]| -> SmallVec<[f64; 256]> {
             radians.iter().map(|x| x / std::f64::consts::TAU).collect()
         };
@@ -66,7 +66,7 @@ impl Waves {
     }
 }
 
-/// Samples that are worked on at a time: their turns stay in the first-level cache.
+/// Samples per chunk: their turns stay in the first-level cache.
 const CHUNK: usize = 64;
 
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]

@@ -1,4 +1,4 @@
-//! What answers an intervention: a simulated world, drawn at random or read from a file.
+//! What responds to an intervention: a simulated world, drawn at random or read from a file.
 //!
 //! Any [`Scm`] is a world; [`Synthetic`] draws one. A [`grn::Grn`] is a gene network.
 
@@ -18,10 +18,10 @@ pub trait World {
 
     /// `samples` independent outcomes of one experiment. The same stream gives the same noise to every experiment.
     ///
-    /// What the value of an intervention does is the world's affair: the target of an [`Scm`] has that value, that of
+    /// What the value of an intervention does depends on the world: the target of an [`Scm`] takes that value, that of
     /// a [`grn::Grn`] has its transcription rate multiplied by it. The data hold what is measured.
     ///
-    /// An error means that an outcome is no finite number, that no sample was asked for, or that the world has no
+    /// An error means that an outcome is not finite, that no sample was asked for, or that the world has no
     /// such intervention.
     fn experiment(
         &self,
@@ -31,10 +31,10 @@ pub trait World {
     ) -> Result<Dataset, WorldError>;
 }
 
-/// Why a world does not answer.
+/// Why an experiment is impossible.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
-    /// The outcomes are no data set.
+    /// The outcomes are not a valid data set.
     #[error(transparent)]
     Data(#[from] DataError),
     /// A target that the world does not have.

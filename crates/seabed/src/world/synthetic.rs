@@ -15,8 +15,8 @@ pub struct Synthetic {
     pub graph: GraphKind,
     /// Number of variables, called X1, X2, ….
     pub nodes: usize,
-    /// Edges a variable: for SF a positive integer; for ER any positive number, expected before graphs with cycles
-    /// are ruled out, which leaves fewer the denser they are.
+    /// Edges per variable: for SF a positive integer; for ER any positive number, which is expected before graphs
+    /// with cycles are ruled out: the denser the graphs, the fewer edges remain.
     pub edges_per_node: f64,
     /// The family of mechanisms.
     pub mechanism: MechanismKind,
@@ -62,7 +62,7 @@ pub enum LinearWeights {
 pub enum NoiseLevels {
     /// The same for all.
     Equal(f64),
-    /// In equal steps from this level for the first variable to ten times as much for the last.
+    /// In equal steps from this level for the first variable to ten times this level for the last.
     Unequal(f64),
 }
 
@@ -80,8 +80,8 @@ pub enum SyntheticError {
     Model(#[from] ScmError),
 }
 
-/// Observations that the scale of a standardised world is found from, some at a time: means and standard deviations
-/// come out to about a quarter of a percent.
+/// The scale of a standardised world is estimated from this many observations in each of so many rounds: means and
+/// standard deviations are accurate to about a quarter of a percent.
 const SCALE_SAMPLES: usize = 4_000;
 const SCALE_ROUNDS: u64 = 50;
 

@@ -121,7 +121,7 @@ proptest! {
 }
 
 #[test]
-fn a_file_of_pandas_is_read() {
+fn a_pandas_file_is_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/pandas.parquet");
     let data = read_parquet(&path, &ignoring(&["note"])).unwrap().dataset;
     let names = ["double", "single", "long", "int", "byte", "word", "flag", "naïve, \"name\""];
@@ -150,7 +150,7 @@ fn a_file_of_pandas_is_read() {
 
 /// A large table in small: the measurement is in bench/benches/data_speed.rs.
 #[test]
-fn many_rows_are_read_in_no_time() {
+fn many_rows_are_read_quickly() {
     let mut text = String::from("a,b,c,intervention_targets\n");
     for row in 0..100_000 {
         let target = ["", "a", "b;c", "c;b"][row % 4];

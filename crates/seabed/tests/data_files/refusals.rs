@@ -27,11 +27,11 @@ fn bad_tables_say_what_to_do() {
         ),
         (
             b"a,who\n1,a\n",
-            "t.csv, row 1 (line 2), column \"who\": \"a\" is not a number; if this column says who was intervened on, call it \"intervention_targets\"",
+            "t.csv, row 1 (line 2), column \"who\": \"a\" is not a number; if this column lists the variables that were intervened on, call it \"intervention_targets\"",
         ),
         (
             b"a,targets\n1,\n",
-            "t.csv, row 1 (line 2), column \"targets\": the cell is empty; if this column says who was intervened on, call it \"intervention_targets\"",
+            "t.csv, row 1 (line 2), column \"targets\": the cell is empty; if this column lists the variables that were intervened on, call it \"intervention_targets\"",
         ),
         (
             b"a,b\n1,\n",
@@ -59,11 +59,11 @@ fn bad_tables_say_what_to_do() {
         ),
         (
             b"a,b\n1,2\n1,2,3\n",
-            "t.csv, row 2 (line 3): the row has 3 cells, the header 2 cells; put a cell that holds a comma in quotes",
+            "t.csv, row 2 (line 3): the row has 3 cells, the header 2 cells; put quotes around cells that contain a comma",
         ),
         (
             b"a,b\r\n1,2\r\n\r\n1\r\n",
-            "t.csv, row 2 (line 4): the row has 1 cell, the header 2 cells; an empty cell needs its comma too",
+            "t.csv, row 2 (line 4): the row has 1 cell, the header 2 cells; empty cells need their commas too",
         ),
         (b"a,b,a\n1,2,3\n", "t.csv: columns 1 and 3 are both called \"a\"; give each column its own name"),
         (
@@ -72,16 +72,13 @@ fn bad_tables_say_what_to_do() {
         ),
         (
             b"a,b;c\n1,2\n",
-            "t.csv: the name \"b;c\" of column 2 holds `;`, which joins the names of targets; rename it",
+            "t.csv: the name \"b;c\" of column 2 contains `;`, which separates the names of targets; rename it",
         ),
         (
             b"a,\"b\nc\"\n1,2\n",
-            "t.csv: the name \"b\\nc\" of column 2 holds a line break or another control character; rename it",
+            "t.csv: the name \"b\\nc\" of column 2 contains a line break or another control character; rename it",
         ),
-        (
-            b"0.5,1.25\n1,2\n",
-            "t.csv: the first line holds numbers, but it must hold the names of the columns",
-        ),
+        (b"0.5,1.25\n1,2\n", "t.csv: the first line contains numbers, but it must contain the column names"),
         (
             b"erk,mek,intervention_targets\n1,2,meck\n",
             "t.csv, row 1 (line 2), column \"intervention_targets\": there is no variable \"meck\"; did you mean \"mek\"?; the variables are erk, mek",
@@ -100,15 +97,15 @@ fn bad_tables_say_what_to_do() {
         ),
         (
             b"a,intervention_targets\n1,2.5\n",
-            "t.csv, row 1 (line 2), column \"intervention_targets\": \"2.5\" is a number, but this column holds the names of the variables that were set; the value goes into the variable's own column",
+            "t.csv, row 1 (line 2), column \"intervention_targets\": \"2.5\" is a number, but this column names the variables that were set; the value goes into the variable's own column",
         ),
         (
             b"a,intervention_targets\n1,a;a\n",
-            "t.csv, row 1 (line 2), column \"intervention_targets\": \"a\" is listed twice; list every target once",
+            "t.csv, row 1 (line 2), column \"intervention_targets\": \"a\" is listed twice; list each target once",
         ),
         (
             b"a,intervention_targets\n1,a;\n",
-            "t.csv, row 1 (line 2), column \"intervention_targets\": \"a;\" has an empty name in it; join names by a single `;`",
+            "t.csv, row 1 (line 2), column \"intervention_targets\": \"a;\" contains an empty name; separate names with a single `;`",
         ),
         (b"a,b\n", "t.csv: there are no rows; at least one sample is needed"),
         (
@@ -133,18 +130,18 @@ fn bad_tables_say_what_to_do() {
         ),
         (
             b"a;b\n1,5;2\n",
-            "t.csv: the columns seem to be separated by semicolons; write them with commas, and decimals with a point",
+            "t.csv: the columns seem to be separated by semicolons; use commas, and a point for decimals",
         ),
         (
             b"a\tb\n1\t2\n",
-            "t.csv: the columns seem to be separated by tabs; write them with commas, and decimals with a point",
+            "t.csv: the columns seem to be separated by tabs; use commas, and a point for decimals",
         ),
         (
             b"a,b\n1,2\n1,\"2\n1,2\n",
-            "t.csv, row 2 (line 3): a quotation mark is opened in this row and never closed",
+            "t.csv, row 2 (line 3): a quotation mark opened in this row is never closed",
         ),
-        (b"", "t.csv is empty; the first line must hold the names of the columns"),
-        (b"\xef\xbb\xbf\n\n", "t.csv is empty; the first line must hold the names of the columns"),
+        (b"", "t.csv is empty; the first line must contain the column names"),
+        (b"\xef\xbb\xbf\n\n", "t.csv is empty; the first line must contain the column names"),
     ];
     for (text, message) in cases {
         let found = read(text).map_or_else(|error| error.to_string(), |_| "it was read".to_string());
@@ -168,7 +165,7 @@ fn bad_graphs_say_what_to_do() {
         ("source,target\na,a\n", "g.csv, row 1 (line 2): \"a\" has an edge to itself; remove it"),
         (
             "source,target\na\n",
-            "g.csv, row 1 (line 2): the row has 1 cell, the header 2 cells; an empty cell needs its comma too",
+            "g.csv, row 1 (line 2): the row has 1 cell, the header 2 cells; empty cells need their commas too",
         ),
         ("source,target\na,\n", "g.csv, row 1 (line 2): a node has no name; fill it in"),
         (
@@ -190,13 +187,13 @@ fn bad_graphs_say_what_to_do() {
         ("a,b\n0,1\n0,1\n", "g.csv, row 2 (line 3), column \"b\": \"b\" has an edge to itself; remove it"),
         (
             ",a,b\nb,0,1\na,0,0\n",
-            "g.csv, row 1 (line 2): the row is called \"b\", but rows have the order of the columns, and this is \"a\"'s",
+            "g.csv, row 1 (line 2): the row is called \"b\", but rows must be in the order of the columns, and \"a\" comes next",
         ),
         (
             "a;b\n0;1\n",
-            "g.csv: the columns seem to be separated by semicolons; write them with commas, and decimals with a point",
+            "g.csv: the columns seem to be separated by semicolons; use commas, and a point for decimals",
         ),
-        ("", "g.csv is empty; the first line must hold the names of the columns"),
+        ("", "g.csv is empty; the first line must contain the column names"),
     ];
     for (text, message) in cases {
         let found =
@@ -210,7 +207,7 @@ fn bad_graphs_say_what_to_do() {
     );
     assert_eq!(
         dag("A,B\n0,1\n1,0\n").unwrap_err().to_string(),
-        "the graph has a cycle: A -> B -> A (both directions are an undirected edge; \
+        "the graph has a cycle: A -> B -> A (an edge in both directions is undirected; \
          here every edge needs one direction)"
     );
     let names = ["erk", "mek", "raf"].map(String::from);
@@ -261,7 +258,7 @@ fn columns_are_left_out_by_name() {
 }
 
 #[test]
-fn what_is_unusual_is_told() {
+fn unusual_columns_give_warnings() {
     let text = "id,a,b\n0,1,2\n1,1,3\n2,1,5\n3,1,5\n4,1,5\n";
     let loaded = read_csv_from(text.as_bytes(), "t.csv", &ReadOptions::default()).unwrap();
     let told: Vec<String> = loaded.warnings.iter().map(DataWarning::to_string).collect();
@@ -269,7 +266,7 @@ fn what_is_unusual_is_told() {
         told,
         [
             "column \"a\" is 1 in every row: nothing can be learnt about its causes or effects",
-            "column \"id\" counts the rows; if it is not a variable, leave it out with --ignore id",
+            "column \"id\" looks like a row number; if it is not a variable, leave it out with --ignore id",
         ]
     );
 }
@@ -292,7 +289,7 @@ fn a_damaged_parquet_file_is_an_error() {
             bytes[at] = random(&mut state) as u8;
         }
         fs::write(&path, &bytes).unwrap();
-        // Whatever it is, it must not panic; some bytes are data, so some files are still good.
+        // It must never panic; some bytes are data, so some files are still valid.
         let _ = read_parquet(&path, &ignoring(&["note"]));
     }
 }
@@ -305,7 +302,7 @@ fn random(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A header, then the same byte for ever; counts what was asked of it.
+/// A header, then the same byte forever; counts the bytes it gave.
 struct Endless {
     begin: &'static [u8],
     byte: u8,
@@ -324,7 +321,7 @@ impl Read for &mut Endless {
 }
 
 #[test]
-fn a_row_without_end_is_given_up_soon() {
+fn an_endless_row_is_refused_early() {
     let cases: [(&[u8], u8, &str); 5] = [
         (b"a,b\n1,2\n", b'7', "t.csv, row 2 (line 3)"),
         (b"a,b\n1,2\n", b',', "t.csv, row 2 (line 3)"),
@@ -337,9 +334,7 @@ fn a_row_without_end_is_given_up_soon() {
         let error = read_csv_from(&mut endless, "t.csv", &ReadOptions::default()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!(
-                "{place}: the row that begins here is longer than 16 MiB; is a quotation mark not closed?"
-            )
+            format!("{place}: the row that starts here is longer than 16 MiB; is a quotation mark missing?")
         );
         assert!(endless.given < 20 << 20, "{} bytes were read", endless.given);
     }
@@ -351,6 +346,6 @@ fn too_many_columns_are_refused() {
     header.push(b'\n');
     assert_eq!(
         read(header).unwrap_err().to_string(),
-        "t.csv: 100002 columns are too many; at most 100000 are read"
+        "t.csv: too many columns (100002); the limit is 100000"
     );
 }

@@ -103,7 +103,7 @@ fn batches_may_be_larger_than_the_number_of_variables() {
 
 /// do(X2 = 2) answers the larger question; repeating it adds nothing, so the second choice must be another target.
 #[test]
-fn greedy_takes_what_is_decided_into_account() {
+fn greedy_takes_earlier_choices_into_account() {
     let constraints = Constraints::range(4, -2.0, 2.0);
     let with = |strategy| {
         let designer = Designer { strategy, batch: 2, values: Values::Fixed(2.0), ..Designer::default() };
@@ -135,7 +135,7 @@ fn information_is_compared_per_cost() {
     }
 }
 
-/// Without costs a pair that teaches more than any single is the better design; with a budget it must be paid.
+/// Without costs a pair that teaches more than any single is the better design; with a budget it must be affordable.
 #[test]
 fn pairs_are_chosen_where_they_teach_more() {
     let mut constraints = Constraints::range(4, -2.0, 2.0);

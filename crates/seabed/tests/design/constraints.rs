@@ -1,4 +1,4 @@
-//! What a laboratory can do is never exceeded, and what nobody can do is refused.
+//! Constraints are never violated, and impossible ones are refused.
 
 use seabed::data::Dataset;
 use seabed::design::{Allowed, Constraints, Designer, Levels, Strategy, Values};
@@ -80,10 +80,10 @@ fn impossible_constraints_say_why() {
     assert!(
         refuse(&|c| c.budget = Some(0.5)).contains("the budget is 0.5, but the cheapest experiment costs 1")
     );
-    assert!(refuse(&|c| c.max_repeats = Some(2)).contains("allow no more than 4 experiments, not 5"));
+    assert!(refuse(&|c| c.max_repeats = Some(2)).contains("allow at most 4 experiments, not 5"));
     assert!(
         refuse(&|c| first(c, Allowed { levels: Levels::Range(2.0, 1.0), cost: 1.0 }))
-            .contains("\"X0\" can be set from 2 to 1")
+            .contains("\"X0\" has the range 2 to 1")
     );
     assert!(
         refuse(&|c| first(c, Allowed { levels: Levels::List(vec![]), cost: 1.0 }))
@@ -91,13 +91,13 @@ fn impossible_constraints_say_why() {
     );
     assert!(
         refuse(&|c| first(c, Allowed { levels: Levels::Range(0.0, 1.0), cost: 0.0 }))
-            .contains("costs are finite and above 0")
+            .contains("costs must be above 0")
     );
     assert!(
         refuse(&|c| first(c, Allowed { levels: Levels::Range(-1e200, 1e200), cost: 1.0 }))
-            .contains("\"X0\" can be set to -1e200: values lie between")
+            .contains("\"X0\" has the value -1e200: values must lie between")
     );
-    assert!(refuse(&|c| c.variables.truncate(1)).contains("those of 1 variables, but there are 2"));
+    assert!(refuse(&|c| c.variables.truncate(1)).contains("for 1 variables, but there are 2"));
     let many = Constraints { max_targets: usize::MAX, ..Constraints::range(2, 0.0, 1.0) };
     assert!(
         Designer { samples: 10, ..Designer::default() }.design(&ensemble, &many, Seed::new(1), &()).is_ok()

@@ -1,4 +1,4 @@
-//! Designs, wishes and constraints as JSON.
+//! Batches, designers and constraints as JSON.
 
 use seabed::design::{
     Allowed, Batch, Chosen, ConstraintError, Constraints, DesignRecord, Designer, Evaluated, Goal,
@@ -22,7 +22,7 @@ fn batch() -> Batch {
 }
 
 #[test]
-fn a_batch_speaks_of_variables_by_name() {
+fn a_batch_names_its_variables() {
     let expected = json!({
         "version": 1,
         "batch": [{
@@ -33,9 +33,9 @@ fn a_batch_speaks_of_variables_by_name() {
     assert_eq!(serde_json::to_value(batch()).unwrap(), expected);
 }
 
-/// The form of files that exist already: to the last byte.
+/// The format of existing files, to the last byte.
 #[test]
-fn the_record_of_a_batch_keeps_its_form() {
+fn the_format_of_a_batch_record_does_not_change() {
     let text = r#"{"batch":[{"targets":[["X0",-1.0],["X2",1.5]],"information":0.5,"standard_error":0.125,"gain":0.25,"cost":2.0}],"information":0.75,"standard_error":0.125,"entropy":1.0,"evaluated":[{"targets":[["X1",0.0]],"information":0.0,"standard_error":0.125}],"seconds":3.5}"#;
     let record = DesignRecord::new(&batch(), 3.5);
     assert_eq!(serde_json::to_string(&record).unwrap(), text);
@@ -43,7 +43,7 @@ fn the_record_of_a_batch_keeps_its_form() {
 }
 
 #[test]
-fn wishes_survive_their_form() {
+fn designers_survive_json() {
     for values in [Values::Fixed(1.0), Values::Sample, Values::Grid(vec![0.5]), Values::gp_ucb()] {
         for (name, strategy) in Strategy::ALL {
             assert_eq!(serde_json::to_value(strategy).unwrap(), json!(name));
@@ -84,5 +84,5 @@ fn constraints_are_written_by_name() {
     assert_eq!(short.variables[1], Some(Allowed { levels: Levels::Range(0.0, 1.0), cost: 1.0 }));
     let unknown = read(json!({"variables": {"Y1": {"levels": {"range": [0, 1]}}}})).unwrap_err();
     assert_eq!(unknown, ConstraintError::Unknown { name: "Y1".into(), near: Some("X1".into()) });
-    assert_eq!(unknown.to_string(), "\"Y1\" is no variable; did you mean \"X1\"?");
+    assert_eq!(unknown.to_string(), "\"Y1\" is not a variable; did you mean \"X1\"?");
 }

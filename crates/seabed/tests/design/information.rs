@@ -111,7 +111,7 @@ fn information_agrees_with_brute_force() {
         let got = designer.score(&ensemble, &[design(expected)], Seed::new(3), &()).unwrap()[0];
         check(got, expected, "MI");
     }
-    // Batches of two: allowed to be nothing but the two designs.
+    // Batches of two, constrained to the two designs.
     for expected in golden["batches_of_two"].as_array().unwrap() {
         let pair = [numbers(&expected["first"]), numbers(&expected["second"])];
         let mut constraints = Constraints::range(3, 0.0, 0.0);
@@ -200,7 +200,7 @@ proptest! {
             let got = designer.score(&ensemble, std::slice::from_ref(&design), Seed::new(seed), &()).unwrap()[0].nats;
             let expected = plain_information(&ensemble, &design, 37, Seed::new(seed), 0);
             prop_assert!((got - expected).abs() < 1e-10 * (1.0 + expected.abs()), "{got} {expected}");
-            // The finished batch is judged on noise of its own, evaluated in another way.
+            // The finished batch is evaluated on its own noise and in another way.
             let got = designer.score_batch(&ensemble, std::slice::from_ref(&design), Seed::new(seed), &()).unwrap().nats;
             let expected = plain_information(&ensemble, &design, 37, Seed::new(seed), 1 << 32);
             prop_assert!((got - expected).abs() < 1e-10 * (1.0 + expected.abs()), "{got} {expected}");
@@ -271,9 +271,9 @@ fn standard_errors_are_calibrated() {
     }
 }
 
-/// Nothing is left to see when everything is set, and nothing can be learned when there is one draw only.
+/// Nothing can be learned when everything is set, or when there is only one draw.
 #[test]
-fn what_has_no_outcome_and_what_is_already_known_teach_nothing() {
+fn designs_without_outcomes_and_certain_beliefs_give_no_information() {
     let ensemble = random_ensemble(3, 5, false, 2);
     let all = Intervention::new((0..3).map(|node| (node, 1.0))).unwrap();
     let got = Designer::default().score(&ensemble, &[all], Seed::new(1), &()).unwrap()[0];
@@ -285,7 +285,7 @@ fn what_has_no_outcome_and_what_is_already_known_teach_nothing() {
 }
 
 #[test]
-fn a_batch_of_the_user_is_worth_what_it_teaches_together_and_no_batch_nothing() {
+fn a_given_batch_is_scored_jointly_and_an_empty_one_is_worth_nothing() {
     let worth = |designs: &[Intervention]| {
         Designer::default().score_batch(&two_questions(), designs, Seed::new(1), &()).unwrap().nats
     };

@@ -1,4 +1,4 @@
-//! The designer: what is known of its numbers, its choices and its refusals.
+//! The designer: its numbers, its choices and its refusals.
 
 mod batches;
 mod constraints;
@@ -68,7 +68,7 @@ fn random_ensemble(d: usize, c: usize, linear: bool, seed: u64) -> Ensemble {
     Ensemble::new(models, weights).unwrap()
 }
 
-/// Small ensembles are dear to compute exactly: many outcomes.
+/// Many outcomes, for precise estimates on small ensembles.
 fn precise() -> Designer {
     Designer { samples: 20_000, ..Designer::default() }
 }

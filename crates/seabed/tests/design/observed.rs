@@ -1,4 +1,4 @@
-//! A design says how far it is, and stops when it is told to.
+//! A design reports progress, and stops when asked to.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ fn progress_only_grows_and_ends_at_what_was_announced() {
 }
 
 #[test]
-fn nothing_is_done_for_an_observer_who_wants_nothing() {
+fn nothing_is_done_if_the_observer_stops_at_once() {
     let ensemble = random_ensemble(3, 4, true, 3);
     let (designer, seed) = (Designer::default(), Seed::new(1));
     let never = |_: &Progress<'_>| false;
@@ -59,7 +59,7 @@ fn nothing_is_done_for_an_observer_who_wants_nothing() {
 fn a_large_design_stops_at_once() {
     let ensemble = random_ensemble(50, 200, true, 3);
     let constraints = Constraints::range(50, -3.0, 3.0);
-    // The time from the moment at which the stop was wanted, not only from that at which it was heard.
+    // Timed from the moment the stop was requested, not from when it was noticed.
     let late = |wait: Duration, designer: &Designer| {
         let start = Instant::now();
         let observer = |_: &Progress<'_>| start.elapsed() < wait;

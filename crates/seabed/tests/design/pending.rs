@@ -1,4 +1,4 @@
-//! What a batch teaches beyond experiments that are under way.
+//! The information of a batch beyond experiments that are under way.
 
 use seabed::design::{Batch, Constraints, Designer, Strategy, Values};
 use seabed::num::random::Seed;
@@ -6,7 +6,7 @@ use seabed::scm::Intervention;
 
 use crate::{random_ensemble, single, two_questions};
 
-/// do(X2 = 2) is under way and will answer the larger question: every strategy that looks at information turns to X0.
+/// do(X2 = 2) is under way and will answer the larger question: every strategy that uses information turns to X0.
 #[test]
 fn what_is_pending_is_not_repeated() {
     let constraints = Constraints::range(4, -2.0, 2.0);

@@ -42,7 +42,7 @@ fn information_about_a_question_agrees_with_brute_force() {
                     + 1e-9
         );
     }
-    // The groups are what they say.
+    // The groups are as expected.
     let edges = Goal::Edge { from: 0, to: 1 }.groups(&ensemble, Seed::new(1).stream(Purpose::Design));
     for (a, x) in ensemble.draws().iter().enumerate() {
         for (b, y) in ensemble.draws().iter().enumerate() {

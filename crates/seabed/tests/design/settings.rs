@@ -66,10 +66,10 @@ fn every_number_has_a_range() {
     assert!(many.check().unwrap_err().to_string().contains("values in grid is 10001"));
     let bound =
         Designer { estimator: Estimator::Bound, goal: Goal::Edge { from: 0, to: 1 }, ..Designer::default() };
-    assert_eq!(bound.check(), Err(DesignError::BoundOfQuestion));
+    assert_eq!(bound.check(), Err(DesignError::BoundWithGoal));
 }
 
-/// Numbers that are possible one by one may ask for too much memory together: said at once, with the way out.
+/// Settings that are possible one by one may need too much memory together: refused at once, with the way out.
 #[test]
 fn sizes_that_do_not_fit_are_refused() {
     let refuse = |designer: Designer, ensemble: &Ensemble| {
@@ -80,14 +80,14 @@ fn sizes_that_do_not_fit_are_refused() {
     let product = Designer { samples: 1000, replicates: 1001, ..Designer::default() };
     assert_eq!(
         refuse(product, &two),
-        "samples times replicates makes 1001000 numbers, more than fit into memory; lower samples to 999"
+        "samples times replicates gives 1001000 numbers, more than fit in memory; lower samples to 999"
     );
     let copies = |c: usize| -> Vec<Scm> { vec![two.draws()[0].clone(); c] };
     let many = Ensemble::uniform(copies(1000)).unwrap();
     let message = refuse(Designer { samples: 1000, ..Designer::default() }, &many);
     assert_eq!(
         message,
-        "draws times draws times samples makes 1000000000 numbers, more than fit into memory; lower samples to 536"
+        "draws times draws times samples gives 1000000000 numbers, more than fit in memory; lower samples to 536"
     );
     let message = refuse(Designer { replicates: 10_000, ..Designer::default() }, &many);
     assert!(message.contains("lower replicates to 1787"), "{message}");
@@ -103,7 +103,7 @@ fn sizes_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn variables_that_nobody_knows_are_refused() {
+fn unknown_variables_are_refused() {
     let ensemble = random_ensemble(2, 2, true, 1);
     let (designer, constraints) = (Designer::default(), Constraints::range(2, -1.0, 1.0));
     let lost = [single(7, 1.0)];

@@ -29,7 +29,7 @@ fn the_gaussian_process_agrees_with_the_reference() {
 }
 
 /// On a curve seen at three points the likelihood may prefer a length near 0; between sane bounds the process still
-/// has an opinion everywhere.
+/// predicts something everywhere.
 #[test]
 fn a_length_scale_cannot_collapse() {
     for case in golden()["i"].as_array().unwrap() {
@@ -84,7 +84,7 @@ fn values_are_distinct_and_follow_their_strategy() {
             designer.design(&ensemble, &Constraints::range(3, -50.0, 50.0), Seed::new(3), &()).unwrap();
         batch.chosen.iter().map(|chosen| chosen.design.settings()[0].1).collect::<Vec<f64>>()
     };
-    // Four distinct designs a target, none twice before all are used.
+    // Four distinct designs per target, none twice before all are used.
     let grid = Designer { values: Values::Grid(vec![1.0, 2.0, 1.0, 2.0]), batch: 6, ..Designer::default() };
     let batch = grid.design(&ensemble, &Constraints::range(3, -5.0, 5.0), Seed::new(3), &()).unwrap();
     assert_eq!(batch.evaluated.len(), 6);

@@ -39,7 +39,7 @@ pub(super) struct Outcomes<'a> {
 pub(super) struct LogDensities(pub(super) Vec<Vec<f64>>);
 
 impl LogDensities {
-    /// Those of the outcomes here and there together.
+    /// Those of both sets of outcomes together.
     pub(super) fn with(mut self, other: Option<&Self>) -> Self {
         for (mine, theirs) in self.0.iter_mut().zip(other.iter().flat_map(|other| &other.0)) {
             add(mine, theirs);
@@ -49,7 +49,7 @@ impl LogDensities {
 }
 
 impl<'a> Outcomes<'a> {
-    /// So many outcomes of each draw, of a design that is carried out so many times.
+    /// `samples` outcomes of each draw, for designs that are carried out `replicates` times.
     pub(super) fn new(
         ensemble: &'a Ensemble,
         samples: usize,
@@ -94,18 +94,18 @@ impl<'a> Outcomes<'a> {
     }
 
     /// `f` of every draw, in parallel and in order, unless the work is to stop.
-    pub(super) fn of_each_draw<R: Send>(
+    pub(super) fn map_draws<R: Send>(
         &self,
         f: impl Fn(usize) -> Result<R, Stopped> + Sync + Send,
     ) -> Result<Vec<R>, Stopped> {
         let of_draw = |i| {
-            self.work.go_on()?;
+            self.work.check_stop()?;
             f(i)
         };
         ordered_map_indices(self.ensemble.draws().len(), of_draw).into_iter().collect()
     }
 
-    /// So many outcomes of one design on the noise of a round of which no other question will be asked: evaluated as they
+    /// Outcomes of one design on the noise of a round that is used for nothing else: evaluated as they
     /// are, because what designs could share costs more than one design.
     pub(super) fn densities_of(
         &self,
@@ -120,7 +120,7 @@ impl<'a> Outcomes<'a> {
             }
             self.work.count().map(|()| densities)
         };
-        self.of_each_draw(of_draw).map(LogDensities)
+        self.map_draws(of_draw).map(LogDensities)
     }
 
     fn add_densities_of(
@@ -140,14 +140,14 @@ impl<'a> Outcomes<'a> {
                 self.ensemble.draws()[*draw].means(node, &columns, &mut mean);
                 variants.add_term(v, (&columns[node], &mean), &mut term, sums);
             }
-            self.work.go_on()?;
+            self.work.check_stop()?;
         }
         Ok(())
     }
 
     /// Mean and standard deviation of every variable when it is only observed, under the belief.
     pub(super) fn marginals(&self) -> Result<Vec<(f64, f64)>, Stopped> {
-        let of_draws = self.of_each_draw(|i| {
+        let of_draws = self.map_draws(|i| {
             let columns = self.simulated(i, &Intervention::none(), &self.noise(0, 0, i));
             Ok(columns.iter().map(|column| moments(column)).collect::<Vec<_>>())
         })?;

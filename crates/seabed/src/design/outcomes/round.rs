@@ -1,6 +1,6 @@
-//! The outcomes of many designs on the same noise, from what none of them changes.
+//! The outcomes of many designs on the same noise, which share what no design changes.
 //!
-//! Everything that a design does not change is computed once a round. Under do(targets) only descendants of the
+//! Everything that a design does not change is computed once per round. Under do(targets) only descendants of the
 //! targets change in the generating draw; of the evaluating draws only terms change whose variable or one of whose
 //! parents is among them.
 
@@ -10,13 +10,13 @@ use crate::graph::{Node, NodeSet};
 use crate::observer::Stopped;
 use crate::scm::{Intervention, Scm};
 
-/// Numbers of a round that are kept in memory (256 MB); beyond, they are made anew when they are needed.
+/// Numbers of a round that are kept in memory (256 MB); beyond that they are recomputed when needed.
 const MOST_KEPT: usize = 32 << 20;
 
 /// Noise that any number of designs have in common.
 pub(in crate::design) struct Round {
     number: u64,
-    /// What does not depend on the design, `[i]`; made anew for every question where it is too large to keep.
+    /// What does not depend on the design, `[i]`; recomputed each time if it is too large to keep.
     kept: Option<Vec<Vec<Base>>>,
 }
 
@@ -47,11 +47,8 @@ impl Round {
         let variants: usize = outcomes.variants.iter().map(|variants| variants.of.len()).sum();
         let of_outcome = variants + draws + 2 * outcomes.variants.len();
         let numbers = draws * outcomes.replicates * outcomes.samples * of_outcome;
-        let kept = if numbers < MOST_KEPT {
-            Some(outcomes.of_each_draw(|i| outcomes.bases(number, i))?)
-        } else {
-            None
-        };
+        let kept =
+            if numbers < MOST_KEPT { Some(outcomes.map_draws(|i| outcomes.bases(number, i))?) } else { None };
         Ok(Self { number, kept })
     }
 
@@ -65,7 +62,7 @@ impl Round {
         decided: Option<&LogDensities>,
         ask: impl Fn(usize, &[f64]) -> R + Sync,
     ) -> Result<Vec<Vec<R>>, Stopped> {
-        self.of_each_draw(outcomes, |i, bases, scratch| {
+        self.map_draws(outcomes, |i, bases, scratch| {
             let mut of_design = |design: &Intervention| {
                 let answer = ask(i, outcomes.densities_with(bases, i, design, decided, scratch));
                 outcomes.work.count().map(|()| answer)
@@ -81,7 +78,7 @@ impl Round {
         outcomes: &Outcomes<'_>,
         designs: &[Intervention],
     ) -> Result<Vec<Vec<Vec<(f64, f64)>>>, Stopped> {
-        self.of_each_draw(outcomes, |i, bases, scratch| {
+        self.map_draws(outcomes, |i, bases, scratch| {
             let base = &bases[0];
             let before: Vec<(f64, f64)> = base.columns.iter().map(|column| moments(column)).collect();
             let of_design = |design: &Intervention| {
@@ -90,19 +87,19 @@ impl Round {
                 for node in &changed {
                     after[node] = moments(&scratch.columns[node]);
                 }
-                outcomes.work.go_on().map(|()| after)
+                outcomes.work.check_stop().map(|()| after)
             };
             designs.iter().map(of_design).collect()
         })
     }
 
     /// `work` for every generating draw, in parallel; results in the order of the draws.
-    fn of_each_draw<R: Send>(
+    fn map_draws<R: Send>(
         &self,
         outcomes: &Outcomes<'_>,
         work: impl Fn(usize, &[Base], &mut Scratch) -> Result<R, Stopped> + Sync + Send,
     ) -> Result<Vec<R>, Stopped> {
-        outcomes.of_each_draw(|i| {
+        outcomes.map_draws(|i| {
             let mut scratch = outcomes.scratch();
             match &self.kept {
                 Some(kept) => work(i, &kept[i], &mut scratch),
@@ -142,7 +139,7 @@ impl Outcomes<'_> {
                 variants.add_term(v, (&columns[node], mean), &mut term, &mut totals);
             }
             means.push(of_node);
-            self.work.go_on()?;
+            self.work.check_stop()?;
         }
         Ok(Base { columns, noise, means, totals })
     }
@@ -198,7 +195,7 @@ impl Outcomes<'_> {
         }
         for parent in &changed {
             for &(node, v) in &self.children[parent] {
-                // With several changed parents the first one speaks for all.
+                // With several changed parents only the first one counts, so that no term is added twice.
                 let first = self.variants[node].of[v].1.intersection(&changed).first();
                 if !changed.contains(node) && first == Some(parent) {
                     self.add_change(base, node, v, design, &changed, scratch);

@@ -1,7 +1,7 @@
-//! The utility of AIT: designs are ranked by how far the draws' expectations are apart.
+//! The utility of AIT: designs are ranked by how far apart the draws' expectations are.
 //!
-//! Which values are tried, and what a finished batch teaches, is still a matter of information; what is pending or
-//! decided on does not change the ranks.
+//! Which values are tried, and what a finished batch is worth, is still measured by information; what is pending or
+//! already chosen does not change the ranks.
 
 use super::model::ModelInformation;
 use super::{Evaluator, Judged};

@@ -1,8 +1,8 @@
-//! What a design is worth: the seam between the rules that choose and what they choose by.
+//! What a design is worth: the interface between the rules and the quantity that they maximise.
 //!
 //! A [`Utility`] is a name; what it means is an [`Evaluator`], which simulates what a belief expects of designs and
 //! says what these are worth. The rules see evaluators only. A new utility is a file here, a name and an arm of
-//! `evaluator`; what kind of belief its outcomes come from is its own affair.
+//! `evaluator`; it may use any kind of belief for its outcomes.
 
 mod discrepancy;
 mod model;
@@ -20,15 +20,15 @@ use crate::num::random::Stream;
 use crate::observer::Stopped;
 use crate::scm::{Ensemble, Intervention};
 
-/// Says what designs are worth under a belief, when the outcomes of some are still to come and others are decided on.
+/// Says what designs are worth under a belief, given pending outcomes and the designs chosen so far.
 ///
-/// Worths are those of a design together with everything that is pending and decided on: what it adds is the
-/// difference to `pending_worth`, or to the worth of the design that was decided on last.
+/// Worths are those of a design together with everything that is pending and already chosen: what it adds is the
+/// difference to `pending_worth`, or to the worth of the design that was chosen last.
 pub(super) trait Evaluator {
     /// Mean and standard deviation of every variable when it is only observed.
     fn marginals(&self) -> Result<Vec<(f64, f64)>, Stopped>;
 
-    /// What there is to learn, pending outcomes included: nothing is worth more.
+    /// The largest possible worth, pending outcomes included.
     fn most(&self) -> f64;
 
     /// What the pending outcomes are worth.
@@ -37,7 +37,7 @@ pub(super) trait Evaluator {
     /// From now on candidates are evaluated on the noise of this round, which they have in common.
     fn start_round(&mut self, round: u64) -> Result<(), Stopped>;
 
-    /// What each candidate is worth, together with what is pending and decided on.
+    /// What each candidate is worth, together with what is pending and already chosen.
     fn evaluate(&self, candidates: &[Intervention]) -> Result<Vec<Information>, Stopped>;
 
     /// What candidates that were evaluated in this round are ranked by: their worth, beyond what is pending.
@@ -45,10 +45,10 @@ pub(super) trait Evaluator {
         Ok(evaluated.iter().map(|candidate| candidate.information.nats).collect())
     }
 
-    /// Decides on a design, with its outcomes on the noise of this round.
+    /// Adds a design to those already chosen, with its outcomes on the noise of this round.
     fn decide(&mut self, design: &Intervention) -> Result<(), Stopped>;
 
-    /// Judges a finished batch on noise that no choice has seen; nothing counts as decided on but what is pending.
+    /// Evaluates a finished batch on noise that no choice has used, given only what is pending.
     fn judge(&self, batch: &[Intervention]) -> Result<Vec<Judged>, Stopped>;
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Judged {
     pub(super) together: Information,
 }
 
-/// What a utility means to a designer. Each of `pending` is one outcome that is still to come.
+/// The evaluator of a utility for a designer. Each of `pending` is one outcome that is still to come.
 pub(super) fn evaluator<'a>(
     utility: Utility,
     designer: &Designer,

@@ -12,7 +12,7 @@ use crate::scm::{Ensemble, Intervention};
 /// Rounds from here on serve the information of the finished batch, with noise that no choice has seen.
 const FINISHED: u64 = 1 << 32;
 
-/// Rounds from here on serve the outcomes of pending experiments, which are decided on before any choice.
+/// Rounds from here on serve the outcomes of pending experiments, which are fixed before any choice.
 const PENDING: u64 = 1 << 33;
 
 pub(super) struct ModelInformation<'a> {
@@ -21,10 +21,10 @@ pub(super) struct ModelInformation<'a> {
     pub(super) round: Option<Round>,
     weighting: Weighting,
     estimator: Estimator,
-    /// None if nothing is under way.
+    /// None if nothing is pending.
     pending: Option<LogDensities>,
     pending_nats: f64,
-    /// Together with what is pending; none if nothing is decided on yet.
+    /// Together with what is pending; none if nothing is chosen yet.
     decided: Option<LogDensities>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> ModelInformation<'a> {
         beyond: Option<&LogDensities>,
     ) -> Result<Information, Stopped> {
         let (samples, estimator) = (self.outcomes.samples(), self.estimator);
-        let of_draws = self.outcomes.of_each_draw(|i| {
+        let of_draws = self.outcomes.map_draws(|i| {
             let densities = &outcomes.0[i];
             Ok(match beyond {
                 None => self.weighting.of_draw(i, densities, samples, estimator),

@@ -1,3 +1,3 @@
-//! What the tests of several files in this folder share.
+//! Shared by the tests of several files in this folder.
 
 pub(super) mod slow_twins;

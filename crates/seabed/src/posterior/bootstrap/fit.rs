@@ -1,4 +1,4 @@
-//! The fit: resample, search, draw a member; again for every draw, until all are done or somebody asks for an end.
+//! The fit: resample, search, draw a member; again for every draw, until all are done or the observer asks to stop.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -12,12 +12,12 @@ use crate::data::Dataset;
 use crate::graph::Node;
 use crate::num::parallel::ordered_map_indices;
 use crate::num::random::{Purpose, Seed, Stream};
-use crate::observer::{Observer, told};
+use crate::observer::{Observer, report};
 use crate::posterior::error::check_rows;
 use crate::posterior::{self, FitError, Knowledge, UnusableData};
 use crate::scm::{ByName, Scm};
 
-/// Members of a class that are drawn in search of one that obeys the knowledge.
+/// Members of a class that are drawn to find one that agrees with the knowledge.
 const MOST_TRIES: usize = 200;
 
 impl Bootstrap {
@@ -37,7 +37,7 @@ impl Bootstrap {
         run(state, data, &sorted, &by_name, observer)
     }
 
-    /// Goes on with a fit of the same data and knowledge that was stopped: the result is that of a fit that never was.
+    /// Resumes a stopped fit of the same data and knowledge: the result is that of an uninterrupted fit.
     pub fn resume(
         state: State,
         data: &Dataset,
@@ -84,7 +84,7 @@ fn run(
         }
         let drawn = drawn(settings, sorted, &state.knowledge, &search, stream.at(draw as u64));
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        if told(observer, done, all as u64, format_args!("{done} of {all} resamples")).is_err() {
+        if report(observer, done, all as u64, format_args!("{done} of {all} resamples")).is_err() {
             stop.store(true, Ordering::Relaxed);
         }
         Some(drawn)
@@ -96,7 +96,7 @@ fn run(
     Ok(result::fit(&state, sorted, data, by_name))
 }
 
-/// A member of the class that one resample is searched for.
+/// Searches one resample, and draws a member of the class that is found.
 fn drawn(
     settings: &Bootstrap,
     sorted: &Dataset,
@@ -111,7 +111,7 @@ fn drawn(
     let dag = match &found.refined {
         None => found.class.random_member(&mut draws),
         Some(refined) => {
-            // Members that obey, all with the same probability; where they are too rare, any that obeys.
+            // Members that agree with the knowledge, all with the same probability; where they are too rare, any of them.
             let tried = (0..MOST_TRIES).map(|_| found.class.random_member(&mut draws));
             let lucky = tried.into_iter().find(|member| knowledge.allows(member));
             let any = || refined.random_member(&mut stream.named("refined").draws());

@@ -1,7 +1,7 @@
 //! Greedy interventional equivalence search: forward, backward and turning steps over essential graphs.
 //!
 //! Each step takes the best operator of its kind, as long as it gains; the three phases repeat until a whole
-//! round changes nothing. With background knowledge the search keeps to classes that have a member that obeys it.
+//! round changes nothing. With background knowledge the search stays within classes that have a member that agrees with it.
 //! Which operators there are, and what they do, is in `operators`.
 
 use serde::{Deserialize, Serialize};
@@ -29,9 +29,9 @@ pub struct GiesOptions {
 pub struct GiesResult {
     /// The estimated class.
     pub class: EssentialGraph,
-    /// The part of the class that obeys the knowledge, if there is any knowledge.
+    /// The part of the class that agrees with the knowledge, if there is any knowledge.
     pub refined: Option<RefinedClass>,
-    /// A member of the class that obeys the knowledge: the representative if there is none.
+    /// A member of the class that agrees with the knowledge; the representative if there is no knowledge.
     pub dag: Dag,
     /// The score of every member.
     pub score: f64,
@@ -92,7 +92,7 @@ pub fn gies(
         search
             .graph
             .refined(knowledge.forbidden())
-            .expect("the search keeps to classes that obey the knowledge")
+            .expect("the search stays within classes that agree with the knowledge")
     });
     let dag = match &refined {
         None => search.graph.representative(),

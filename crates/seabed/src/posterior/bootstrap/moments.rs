@@ -107,7 +107,7 @@ impl Moments {
         Mask { squares, others: Others::Subtracted(matrix), ..few }
     }
 
-    /// A moment of a variable with itself, exactly 0 if it is nothing but the rounding of a constant.
+    /// A moment of a variable with itself, exactly 0 if it is only the rounding error of a constant.
     fn without_rounding(&self, a: Node, rows: f64, square: f64) -> f64 {
         let rounding = 1e-14 * self.all[a * self.variables + a] + 1e-26 * rows * self.origin[a].powi(2);
         if square > rounding { square } else { 0.0 }

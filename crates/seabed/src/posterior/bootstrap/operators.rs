@@ -176,7 +176,7 @@ impl Operators<'_> {
         });
     }
 
-    /// A difference of two scores without meaning is NaN and is never kept.
+    /// A difference of two degenerate scores is NaN and is never kept.
     fn keep_better(&self, best: &mut Option<Move>, floor: f64, gain: f64, make: impl FnOnce() -> Move) {
         if gain > best.as_ref().map_or(floor, |best| best.gain) && gain.is_finite() {
             let candidate = make();
@@ -214,13 +214,13 @@ pub fn apply(graph: &EssentialGraph, step: &Move, targets: &[NodeSet]) -> Essent
         }
     };
     match step.kind {
-        Kind::Insert => dag.add_edge(step.from, step.to).expect("a valid insertion closes no cycle"),
+        Kind::Insert => dag.add_edge(step.from, step.to).expect("a valid insertion cannot create a cycle"),
         Kind::Delete => {
             dag.remove_edge(step.from, step.to);
         }
         Kind::TurnLine | Kind::TurnArrow => {
             dag.remove_edge(step.to, step.from);
-            dag.add_edge(step.from, step.to).expect("a valid turn closes no cycle");
+            dag.add_edge(step.from, step.to).expect("a valid turn cannot create a cycle");
         }
     }
     EssentialGraph::of(&dag, targets)
@@ -265,7 +265,7 @@ fn reach(graph: &EssentialGraph, start: Node, avoid: &NodeSet) -> NodeSet {
     reached
 }
 
-/// Is there a way from `to` to `from`, other than the arrow between them, that avoids the clique and the neighbours
+/// Is there a path from `to` to `from`, other than the arrow between them, that avoids the clique and the neighbours
 /// of `from`?
 fn has_detour(graph: &EssentialGraph, to: Node, from: Node, clique: &NodeSet) -> bool {
     let avoid = clique.union(graph.neighbours(from));

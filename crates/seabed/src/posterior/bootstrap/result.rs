@@ -73,7 +73,7 @@ pub(super) fn fit(state: &State, sorted: &Dataset, data: &Dataset, by_name: &ByN
     }
 }
 
-/// Which edges the search leaves out because the data leave it no choice, for people.
+/// Which edges the search cannot consider because of the data, as text.
 pub(in crate::posterior) fn remarks(data: &Dataset) -> Vec<String> {
     let name = |node: Node| &data.names()[node];
     let remark = |(reason, with): (Degenerate, Option<Node>)| match (reason, with) {
@@ -83,14 +83,14 @@ pub(in crate::posterior) fn remarks(data: &Dataset) -> Vec<String> {
             name(node)
         )),
         (Degenerate::Constant(node), _) => {
-            Some(format!("{:?} does not vary measurably where it was not set: it gets no edge", name(node)))
+            Some(format!("{:?} does not vary measurably where it was not set: it gets no edges", name(node)))
         }
         _ => None,
     };
     degenerate(data).into_iter().filter_map(remark).collect()
 }
 
-/// Why variables or single edges take no part: constants, and variables that another one determines without noise
+/// Why variables or single edges are left out: constants, and variables that another one determines without noise
 /// (the second of the pair), so that the edge from that one has no regression.
 pub fn degenerate(data: &Dataset) -> Vec<(Degenerate, Option<Node>)> {
     let all = Moments::new(data, &vec![1.0; data.rows()]);
@@ -122,7 +122,7 @@ pub(super) fn model(dag: &Dag, moments: &Moments, data: &Dataset) -> Scm {
 
 /// Mechanism and noise of a node by maximum likelihood.
 fn fitted(node: Node, parents: &NodeSet, moments: &Moments) -> (Linear, f64) {
-    // Parents that a resample can tell apart can be told apart by all rows; a constant variable has no parents.
+    // Parents that are not collinear in a resample are not collinear in all rows; a constant variable has no parents.
     let regression = regress(moments, node, parents).unwrap_or_else(|_| Regression {
         weights: vec![0.0; parents.len()],
         intercept: moments.mean(node, node),

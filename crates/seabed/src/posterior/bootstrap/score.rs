@@ -1,7 +1,7 @@
-//! The Gaussian interventional score with an L0 penalty, and the memory of scores that were asked for before.
+//! The Gaussian interventional score with an L0 penalty, and a cache of scores computed before.
 //!
 //! local(v, P) = -(n_v/2) (1 + ln(RSS_v(P)/n_v)) - λ (1 + |P|), with n_v the rows in which v was not a target and
-//! RSS of least squares with one intercept over these rows. Higher is better. A regression that has no meaning
+//! RSS of least squares with one intercept over these rows. Higher is better. A degenerate regression
 //! (a constant or collinear column, as many parameters as rows) scores -inf and is never chosen.
 
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use crate::num::elementwise::ln_in_place;
 /// variation: below it is rounding.
 const LEAST_VARIATION: f64 = 1e-12;
 
-/// Why a regression has no meaning.
+/// Why a regression is degenerate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Degenerate {
     /// The variable does not vary in its rows.
@@ -27,7 +27,7 @@ pub enum Degenerate {
     TooFewRows(Node),
 }
 
-/// Local scores of one data set, remembered.
+/// Local scores of one data set, with a cache.
 pub struct Scores {
     moments: Moments,
     penalty: f64,
@@ -76,7 +76,7 @@ impl Scores {
         self.penalty
     }
 
-    /// The score of a node with the given parents; -inf if the regression has no meaning.
+    /// The score of a node with the given parents; -inf if the regression is degenerate.
     pub fn local(&mut self, node: Node, parents: &NodeSet) -> f64 {
         if let Some(&score) = self.local[node].get(parents) {
             return score;
@@ -153,7 +153,7 @@ impl Scores {
         if residual <= least || squares[node] <= 0.0 {
             return Vec::new();
         }
-        // ln(RSS with the candidate / RSS without); the candidates without meaning are left at 1, without a gain.
+        // ln(RSS with the candidate / RSS without); degenerate candidates are left at 1, without a gain.
         logs.clear();
         logs.extend((0..p).map(|u| {
             let rss = residual - own[u] * own[u] / left[u];

@@ -23,7 +23,7 @@ impl Default for Bootstrap {
     }
 }
 
-/// A larger price buys no edge at all.
+/// With a larger penalty no edge is ever found.
 const MOST_PENALTY: f64 = 1e6;
 
 impl Bootstrap {

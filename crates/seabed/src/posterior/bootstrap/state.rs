@@ -1,4 +1,4 @@
-//! Where a fit stands: the resamples that are done, in a form that can be saved and taken up again.
+//! The state of a fit: the resamples that are done, in a form that can be saved and resumed.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::graph::Dag;
 use crate::num::random::Seed;
 use crate::posterior::{FitError, Knowledge, StateMismatch};
 
-/// A fit between two resamples. Saved and read back, it goes on as if nothing had happened.
+/// A fit between two resamples. Saved and read back, it continues as if never interrupted.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct State {
     /// What was asked for.
@@ -23,7 +23,7 @@ pub struct State {
     pub(super) drawn: Vec<Option<Drawn>>,
 }
 
-/// What came of one resample, variables sorted.
+/// The result of one resample, variables sorted.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Drawn {
     /// A member of the class that was found.
@@ -47,7 +47,7 @@ impl State {
         }
     }
 
-    /// Can this fit go on with the data and the knowledge?
+    /// Can this fit continue with the data and the knowledge?
     pub(super) fn check_same(&self, data: &Dataset, knowledge: &Knowledge) -> Result<(), FitError> {
         let mismatch = if self.names[..] != data.names()[..] {
             StateMismatch::Variables
@@ -56,7 +56,7 @@ impl State {
         } else if self.knowledge != *knowledge {
             StateMismatch::Knowledge
         } else if self.drawn.len() != self.settings.draws
-            || self.drawn.iter().flatten().any(|drawn| !drawn.is_of(data, knowledge))
+            || self.drawn.iter().flatten().any(|drawn| !drawn.matches(data, knowledge))
         {
             StateMismatch::Damaged
         } else {
@@ -77,7 +77,7 @@ impl State {
 }
 
 impl Drawn {
-    fn is_of(&self, data: &Dataset, knowledge: &Knowledge) -> bool {
+    fn matches(&self, data: &Dataset, knowledge: &Knowledge) -> bool {
         self.dag.len() == data.variables() && knowledge.allows(&self.dag) && self.score.is_finite()
     }
 }

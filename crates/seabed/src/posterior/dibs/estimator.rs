@@ -34,7 +34,7 @@ pub(super) struct Problem {
     pub terms: Terms,
 }
 
-/// The model's terms, one a column.
+/// The model's terms, one per column.
 pub(super) enum Terms {
     Parameters { layout: Layout, columns: Vec<ColumnData> },
     Marginal(Box<Bge>),
@@ -59,10 +59,10 @@ pub(super) struct Sampling {
     pub soft: usize,
 }
 
-/// A soft edge below this is none. Its share of a log-density is lost in single precision.
+/// A soft edge below this counts as absent: its part of a log-density is lost in single precision.
 const LEAST_EDGE: f64 = 1e-7;
 
-/// A sample below this weight is not followed backwards.
+/// A sample below this weight is left out of the backward pass.
 const LEAST_WEIGHT: f64 = 1e-8;
 
 /// Samples of a column's parents; equal ones are kept once.
@@ -76,7 +76,7 @@ struct Samples {
 impl Samples {
     fn of(graphs: &[f32], nodes: usize) -> Self {
         let mut samples = Self { graphs: Vec::new(), which: Vec::new() };
-        // Most samples differ; their marks tell so without a look at their entries.
+        // Most samples differ; their marks show that without comparing entries.
         let mut marks: Vec<u64> = Vec::new();
         for graph in graphs.chunks_exact(nodes) {
             let own = mark(graph);
@@ -271,7 +271,7 @@ fn by_theta(
 /// By the scores, for a model without parameters: α (weighted mean of the edge - plain mean of it).
 ///
 /// The plain mean is an estimate of the edge's probability from the same samples, so that what they have in common
-/// cancels. Columns with few candidates are enumerated: nothing is left to chance.
+/// cancels. Columns with few candidates are enumerated exactly.
 fn marginal(
     edges: &Edges,
     bge: &Bge,

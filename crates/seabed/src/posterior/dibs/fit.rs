@@ -1,4 +1,4 @@
-//! The fit: particles take their steps until they are at rest, all steps are taken, or somebody asks for an end.
+//! The fit: particles take their steps until they are at rest, all steps are taken, or the observer asks to stop.
 
 use super::prepare::{self, Units};
 use super::result::{self, DibsFit, End};
@@ -6,12 +6,12 @@ use super::settings::Dibs;
 use super::state::{self, Measured, State};
 use crate::data::Dataset;
 use crate::num::random::Seed;
-use crate::observer::{Observer, told};
+use crate::observer::{Observer, report};
 use crate::posterior::error::check_rows;
 use crate::posterior::{self, FitError, Knowledge, StateMismatch, UnusableData};
 use crate::scm::ByName;
 
-/// Where the fit comes from.
+/// Where the fit starts.
 enum Origin {
     Nothing(Seed),
     Interrupted(State),
@@ -30,7 +30,7 @@ impl Dibs {
         self.run(data, knowledge, Origin::Nothing(seed), observer)
     }
 
-    /// Goes on with a fit of the same data that was stopped: the result is that of a fit that never was.
+    /// Resumes a stopped fit of the same data: the result is that of an uninterrupted fit.
     pub fn resume(
         state: State,
         data: &Dataset,
@@ -88,7 +88,7 @@ impl Dibs {
                     state.end_if_at_rest(data.rows() * data.variables());
                 }
             }
-            let go_on = told_of(&state, observer) && observer.checkpoint(&|| saved(&state).to_json());
+            let go_on = report_progress(&state, observer) && observer.checkpoint(&|| saved(&state).to_json());
             if !go_on && state.left > 0 {
                 return Err(FitError::Stopped(Box::new(saved(&state))));
             }
@@ -112,16 +112,16 @@ fn saved(state: &State) -> posterior::State {
     posterior::State::Dibs(state.clone())
 }
 
-/// Tells how far the fit is; false if it is to stop.
-fn told_of(state: &State, observer: &dyn Observer) -> bool {
+/// Reports progress; false if the fit should stop.
+fn report_progress(state: &State, observer: &dyn Observer) -> bool {
     let all = (state.settings.steps as u64).max(state.left);
     let done = all - state.left;
     match state.history.last() {
-        None => told(observer, done, all, format_args!("steps")).is_ok(),
+        None => report(observer, done, all, format_args!("steps")).is_ok(),
         Some(Measured { alpha, cyclic, log_joint, .. }) => {
             let cyclic = 100.0 * cyclic;
             let what = format_args!("steps, α {alpha:.1}, {cyclic:.0} % cyclic, log joint {log_joint:.1}");
-            told(observer, done, all, what).is_ok()
+            report(observer, done, all, what).is_ok()
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The prior over graphs, read at edge probabilities: how many edges there are, and how they gather.
+//! The prior over graphs, evaluated at edge probabilities: how many edges there are, and how they cluster.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub enum GraphPrior {
     Sf,
 }
 
-/// More than every second pair cannot be joined in an acyclic graph; fewer than this is no prior but a ban.
+/// An acyclic graph can have an edge in at most one of two directions; a lower probability would in effect forbid edges.
 const PROBABILITIES: (f64, f64) = (1e-6, 0.5);
 
 impl GraphPrior {
@@ -32,7 +32,8 @@ impl GraphPrior {
         }
     }
 
-    /// Log-probability of a variable with so many parents, up to a constant: those of all add up to that of a graph.
+    /// Log-probability of a variable with this many parents, up to a constant: the sum over all variables is that of
+    /// the graph.
     pub(super) fn of_column(&self, parents: usize, nodes: usize) -> f64 {
         match self {
             Self::Er { edges_per_node } => {

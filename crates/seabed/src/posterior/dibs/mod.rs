@@ -2,7 +2,7 @@
 //!
 //! Each particle is a latent graph Z, p(i -> j) = sigmoid(α u_i·v_j), and parameters Θ of all mechanisms. Particles
 //! climb log p(Z, Θ | D) while α and the price of cycles grow; in the end every particle is one graph with one set
-//! of mechanisms. Variables are worked on in the order of their names, so the order of the columns shows nowhere.
+//! of mechanisms. Variables are worked on in the order of their names, so the order of the columns does not matter.
 
 mod acyclicity;
 mod column;

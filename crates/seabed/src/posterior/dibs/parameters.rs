@@ -7,7 +7,7 @@ use std::f64::consts::TAU;
 
 use serde::{Deserialize, Serialize};
 
-/// The mechanisms among which a posterior is sought.
+/// The mechanisms that a posterior ranges over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
@@ -113,11 +113,11 @@ pub(super) enum NoisePrior {
     },
 }
 
-/// Standard deviation of the prior of a log-variance: a factor of e² either way is nothing unusual.
+/// Standard deviation of the prior of a log-variance: a factor of e² either way is not unusual.
 const LOG_VARIANCE_SD: f64 = 2.0;
 
 impl NoisePrior {
-    /// A variable's noise has some e⁻² of its variance, more or less.
+    /// A variable's noise is around e⁻² of its variance.
     pub fn learned(variance: f64) -> Self {
         Self::Learned { mean: variance.ln() - 2.0 }
     }

@@ -1,6 +1,6 @@
-//! When to stop: means over windows of measurements are compared, so that trembling does not count as change.
+//! When to stop: means over windows of measurements are compared, so that jitter does not count as change.
 //!
-//! Steps of a fixed size keep particles trembling about their places, and the log joint with them. A fit is at rest
+//! Steps of a fixed size keep particles jittering about their places, and the log joint with them. A fit is at rest
 //! if over the last windows log joint, edge probabilities and the share of cyclic particles moved no more than that,
 //! and the annealing has decided nearly all edges.
 
@@ -21,8 +21,8 @@ const DEVIATIONS: f64 = 1.5;
 /// … the edge probabilities differ between the first and the last window by less than this on average, …
 const EDGES: f64 = 1e-4;
 /// … or by less than this many times what they move from one measurement to the next. Without a trend that is 0.45
-/// (means of five against single ones), with nothing but a trend 15.
-const TREMBLES: f64 = 1.5;
+/// (means of five against single ones), with a pure trend 15.
+const JITTERS: f64 = 1.5;
 /// … no more particles than this share are cyclic, …
 const CYCLIC: f64 = 0.1;
 /// … and Σ p (1 - p) over the edges into a variable is less than this on average.
@@ -41,9 +41,9 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Takes up the edge probabilities of the last measurement of `history`, and says whether the fit is at rest.
+    /// Adds the edge probabilities of the last measurement of `history`, and says whether the fit is at rest.
     ///
-    /// `numbers` is how many the data hold.
+    /// `numbers` is how many values the data have.
     pub fn is_at_rest(&mut self, history: &[Measured], probabilities: &[f64], numbers: usize) -> bool {
         self.filling.resize(probabilities.len(), 0.0);
         for (sum, p) in self.filling.iter_mut().zip(probabilities) {
@@ -61,8 +61,8 @@ impl Watch {
         let Some(first) = history.len().checked_sub(WINDOW * WINDOWS) else { return false };
         let recent = &history[first..];
         let last = &recent[WINDOW * (WINDOWS - 1)..];
-        let trembling = mean(recent, |measured| measured.change);
-        moved(&self.windows[0], &self.windows[WINDOWS - 1]) < EDGES.max(TREMBLES * trembling)
+        let jitter = mean(recent, |measured| measured.change);
+        moved(&self.windows[0], &self.windows[WINDOWS - 1]) < EDGES.max(JITTERS * jitter)
             && mean(last, |measured| measured.cyclic) <= CYCLIC
             && mean(last, |measured| measured.undecided) < UNDECIDED
             && is_level(recent, LOG_JOINT * numbers as f64)
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use crate::num::random::{Purpose, Seed};
 
-    /// How often a fit of 40 measurements, 1000 numbers and trembling of `noise` nats is ended, of 400.
+    /// How many of 400 fits with 40 measurements, 1000 numbers and jitter of `noise` nats are stopped early.
     fn ended(noise: f64, log_joint: impl Fn(usize) -> f64, others: impl Fn(usize) -> [f64; 3]) -> usize {
         let ends = |seed: u64| {
             let mut draws = Seed::new(seed).stream(Purpose::Noise).draws();
@@ -117,9 +117,9 @@ mod tests {
     }
 
     #[test]
-    fn trembling_is_rest_and_a_trend_is_not() {
+    fn jitter_is_rest_and_a_trend_is_not() {
         let still = |_: usize| [0.9, 0.0, 0.01];
-        // Five windows are looked at; each of 400 runs has some quiet stretch with a probability above 0.99.
+        // Five windows are compared; each of 400 runs has some quiet stretch with a probability above 0.99.
         assert!(ended(50.0, |_| 0.0, still) >= 392);
         // Two deviations from window to window, or 10 nats without noise.
         assert_eq!(ended(50.0, |k| 20.0 * k as f64, still), 0);

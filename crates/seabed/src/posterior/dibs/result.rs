@@ -21,13 +21,13 @@ use crate::scm::{ByName, Ensemble, Linear, Mechanism, Mlp, Scm};
 pub struct DibsFit {
     /// The weighted models.
     pub ensemble: Ensemble,
-    /// Particles whose graph had a cycle, from which the least probable edges were taken away.
+    /// Particles whose graph had a cycle, from which the least probable edges were removed.
     pub repaired: usize,
     /// log p(Θ, D | G) + log p(G) of every draw, in the units inside, before any is left out for its weight.
     pub log_joints: Vec<f64>,
     /// Why it ended.
     pub end: End,
-    /// Where it ended: to go on from, or to start the next round from.
+    /// Where it ended: to resume, or to start the next round from.
     pub state: State,
 }
 
@@ -86,7 +86,7 @@ pub(super) struct Models {
     pub log_joints: Vec<f64>,
 }
 
-/// A weight below this is left out: the ensemble would not notice it.
+/// A draw with a weight below this is left out: it would make no difference.
 const LEAST_WEIGHT: f64 = 1e-12;
 
 /// The models of sorted data, with the variables in the order of `names`.

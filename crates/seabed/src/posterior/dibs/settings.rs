@@ -7,7 +7,7 @@ use super::graph_prior::GraphPrior;
 use super::parameters::Family;
 use crate::settings::{SettingsError, check_count, check_positive};
 
-/// A posterior by DiBS: model, prior, and how long and how carefully it is sought.
+/// A posterior by DiBS: model, prior, and how long and how carefully the particles move.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dibs {
@@ -27,7 +27,7 @@ pub struct Dibs {
     pub stop_early: bool,
     /// M, the graphs sampled for each particle at each step.
     pub samples: usize,
-    /// How many of them tell about cycles, at most `samples`.
+    /// How many of them the acyclicity penalty uses, at most `samples`.
     pub acyclicity_samples: usize,
     /// How samples are weighted.
     pub estimator: Estimator,
@@ -77,7 +77,7 @@ impl Default for Dibs {
     }
 }
 
-/// Steps at most: a slip of the keyboard beyond.
+/// Steps at most: more must be a typing error.
 pub const MOST_STEPS: usize = 10_000_000;
 
 impl Dibs {

@@ -1,4 +1,4 @@
-//! Where a fit stands: particles, annealing and history, in a form that can be saved and taken up again.
+//! The state of a fit: particles, annealing and history, in a form that can be saved and resumed.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use crate::num::random::{Purpose, Seed, Stream};
 use crate::num::sum_in_order;
 use crate::posterior::{FitError, StateMismatch, UnusableData};
 
-/// A fit between two steps. Saved and read back, it goes on as if nothing had happened.
+/// A fit between two steps. Saved and read back, it continues as if never interrupted.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct State {
     /// What was asked for.
@@ -43,7 +43,7 @@ pub struct State {
     pub(super) watch: Watch,
 }
 
-/// How a fit stands after some steps.
+/// Measurements of a fit after some steps.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Measured {
     /// Steps ever taken.
@@ -65,10 +65,10 @@ const BETA_SLOPE: f64 = 1.0;
 
 /// Steps between two measurements.
 pub(super) const MEASURED_EVERY: u64 = 50;
-/// The last share of the steps grow shorter and shorter: what trembles about its place comes to rest there.
+/// The last fraction of the steps grow shorter and shorter, so that particles settle.
 const SETTLING: f64 = 0.1;
 
-/// A warm start takes the annealing back to this share of where it had arrived.
+/// A warm start takes the annealing back to this fraction of where it had arrived.
 const WARM: f64 = 0.5;
 
 impl State {
@@ -208,7 +208,7 @@ impl State {
         for k in 0..nodes * nodes {
             by_scores[k] += prior[k] * alpha * probabilities[k] * (1.0 - probabilities[k]);
         }
-        // Late in the annealing the soft graphs are all the same one.
+        // Late in the annealing the soft graphs are all equal.
         let mut last: Option<(&Vec<f64>, Vec<f64>)> = None;
         let share = 1.0 / estimate.soft.len() as f64;
         for soft in &estimate.soft {
@@ -229,7 +229,7 @@ impl State {
         Gradient { z, theta: estimate.by_theta }
     }
 
-    /// Measures where the fit stands and adds it to the history.
+    /// Measures the fit and adds the result to the history.
     pub(super) fn measure(&mut self, problem: &Problem) -> Result<(), UnusableData> {
         let nodes = self.names.len();
         let alpha = self.alpha();
@@ -263,7 +263,7 @@ impl State {
         Ok(())
     }
 
-    /// Are all numbers of all particles numbers?
+    /// Are all numbers of all particles finite?
     pub(super) fn is_finite(&self) -> bool {
         let finite = |particle: &Particle| particle.z.iter().chain(&particle.theta).all(|x| x.is_finite());
         self.particles.iter().all(finite)
@@ -271,7 +271,7 @@ impl State {
 }
 
 impl State {
-    /// Can a fit of these data with these settings go on from here?
+    /// Can a fit of these data with these settings continue from here?
     pub(super) fn fits(&self, settings: &Dibs, data: &Dataset) -> Result<(), FitError> {
         let nodes = data.variables();
         let other = |what| Err(StateMismatch::Settings(what).into());

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::num::parallel::ordered_map_indices;
 
-/// Squared lengths over which particles feel each other.
+/// Squared lengths over which particles interact.
 pub(super) const LATENT_BANDWIDTH: f64 = 5.0;
 pub(super) const PARAMETER_BANDWIDTH: f64 = 500.0;
 
-/// Below this a particle's pull on another one vanishes beside the other's own, whose kernel is 1 or 2.
+/// Below this a particle's pull on another one is negligible beside the other's own, whose kernel is 1 or 2.
 const LEAST_KERNEL: f64 = 1e-12;
 
 /// A point in the space of latent graphs and parameters, with its memory of past gradients.

@@ -13,7 +13,7 @@ use crate::num::random::Draws;
 /// Moves between two graphs that are kept, for each ordered pair of variables.
 const MOVES: usize = 20;
 
-/// A graph on its way, with its local scores.
+/// The current graph, with its local scores.
 struct Walker<'a> {
     bge: &'a Bge,
     edges: &'a Edges,
@@ -51,7 +51,7 @@ impl Walker<'_> {
         self.bge.local(node, parents) + self.prior.of_column(parents.len(), self.dag.len())
     }
 
-    /// An ordered pair and a kind of move, as likely there as back: an edge comes or goes, or turns round.
+    /// A symmetric proposal: an ordered pair and a kind of move, which adds, removes or reverses an edge.
     fn step(&mut self, draws: &mut Draws) {
         let nodes = self.dag.len();
         let from = draws.below(nodes);
@@ -73,7 +73,7 @@ impl Walker<'_> {
         let of_to = with(to, from);
         let of_from = if turn { with(from, to) } else { self.scores[from] };
         let gain = of_to + of_from - self.scores[to] - self.scores[from];
-        // A look at two scores takes less time than one for cycles.
+        // Comparing two scores takes less time than looking for cycles.
         if gain <= threshold {
             return;
         }

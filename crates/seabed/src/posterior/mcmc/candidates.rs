@@ -1,7 +1,7 @@
 //! Which sets of parents a node may have: all small sets of a few candidates, and any other parent beside the likeliest.
 //!
 //! Candidates are those that gain most, alone or beside the parents that a greedy search takes one after the other: a
-//! parent that shows only when another is known is found too. A parent that is no candidate stays possible, alone or
+//! parent that matters only beside another one is found too. A parent that is not a candidate stays possible, alone or
 //! together with the first three greedy ones; when the chains use it, it becomes a candidate.
 
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ impl Limits {
         (0..self.nodes).fold(0, |set, node| set | bit(node)) & !self.forbidden & !self.required
     }
 
-    /// Parents that may come to the required ones.
+    /// Parents that may be added to the required ones.
     fn more(&self) -> usize {
         self.most_parents.saturating_sub(self.required.count_ones() as usize)
     }
@@ -80,7 +80,7 @@ pub(super) fn screen(problem: &Problem, limits: &Limits, scores: &mut Scores) ->
     Candidates { greedy, all }
 }
 
-/// All sets that a node may have. Without any one of its optional parents a set is still a set.
+/// All sets that a node may have. Removing an optional parent from a set gives another one of them.
 pub(super) fn sets(candidates: &Candidates, limits: &Limits) -> Vec<Mask> {
     let mut sets = vec![limits.required];
     extend(&mut sets, 0, limits.more(), &nodes_of(candidates.all).collect::<Vec<_>>());
@@ -111,7 +111,7 @@ fn extend(sets: &mut Vec<Mask>, start: usize, most: usize, nodes: &[Node]) {
     }
 }
 
-/// Computes what is missing of the scores of the sets.
+/// Computes the missing scores of the sets.
 pub(super) fn fill(problem: &Problem, sets: &[Mask], scores: &mut Scores) {
     let missing: Vec<Mask> = sets.iter().copied().filter(|set| !scores.contains_key(set)).collect();
     let found = ordered_map(&missing, |&set| problem.score(set));

@@ -1,4 +1,4 @@
-//! One Markov chain over DAGs: where it stands, and a sweep.
+//! One Markov chain over DAGs: its state, and a sweep.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub(super) struct Chain {
 /// The parents of every node.
 pub(super) type Graph = Vec<Halves>;
 
-/// A mask in two numbers, for files know no larger ones.
+/// A mask in two numbers, because files have no larger ones.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct Halves(u64, u64);
 
@@ -40,7 +40,7 @@ impl From<Halves> for Mask {
 }
 
 impl Chain {
-    /// A chain that starts at a graph drawn for a random order of the nodes that the required edges allow.
+    /// A chain that starts at a graph drawn for a random order of the nodes that agrees with the required edges.
     pub fn start(tables: &[ParentSets], required: &Dag, stream: Stream) -> Self {
         let mut draws = stream.named("start").draws();
         let mut placed = 0;
@@ -57,7 +57,7 @@ impl Chain {
         Self { sweeps: 0, path: Vec::new(), scores: Vec::new(), now }
     }
 
-    /// So many sweeps; the graphs are added to the path.
+    /// Makes this many sweeps and adds the graphs to the path.
     pub fn advance(&mut self, count: usize, tables: &[ParentSets], stream: Stream) {
         let mut parents: Vec<Mask> = self.now.iter().map(|&halves| halves.into()).collect();
         for _ in 0..count {
@@ -71,7 +71,7 @@ impl Chain {
         self.now = parents.into_iter().map(Halves::from).collect();
     }
 
-    /// The chain after so many sweeps that leave no trace.
+    /// The chain after this many sweeps that are not recorded.
     pub fn moved(&self, count: usize, tables: &[ParentSets], stream: Stream) -> Self {
         let mut parents: Vec<Mask> = self.now.iter().map(|&halves| halves.into()).collect();
         for k in 0..count {
@@ -80,8 +80,8 @@ impl Chain {
         Self { now: parents.into_iter().map(Halves::from).collect(), ..self.clone() }
     }
 
-    /// Is everything there, for so many nodes?
-    pub fn is_of(&self, nodes: usize) -> bool {
+    /// Is the chain complete, for this many nodes?
+    pub fn is_complete(&self, nodes: usize) -> bool {
         let fits = |graph: &Graph| {
             graph.len() == nodes && graph.iter().all(|&set| nodes_of(set.into()).all(|node| node < nodes))
         };
@@ -92,7 +92,7 @@ impl Chain {
             && Dag::from_parents(sets()).is_ok()
     }
 
-    /// Forgets all but the last graphs.
+    /// Drops all but the last graphs.
     pub fn keep_last(&mut self, count: usize) {
         let gone = self.path.len().saturating_sub(count);
         self.path.drain(..gone);
@@ -100,11 +100,11 @@ impl Chain {
     }
 }
 
-/// Every node once to a new place among the layers; a graph for the layers; some pairs and edges.
+/// Moves every node once to a new place among the layers, draws a graph for the layers, then redraws some pairs and edges.
 fn sweep(parents: &mut Vec<Mask>, tables: &[ParentSets], draws: &mut Draws) {
     let nodes = parents.len();
     let mut layers = layers_of(parents);
-    // Anew for every sweep, so that rounding never adds up.
+    // Recomputed for every sweep, so that rounding errors do not accumulate.
     let mut worths = Worths::new(&layers, tables);
     let mut order: Vec<usize> = (0..nodes).collect();
     draws.shuffle(&mut order);

@@ -39,27 +39,27 @@ pub struct Diagnostics {
 pub struct Convergence {
     /// 1 when chains agree.
     pub r_hat: f64,
-    /// Independent draws that the chains are worth.
+    /// The effective sample size: independent draws that the chains are worth.
     pub size: f64,
 }
 
 /// Chains agree below these.
 const SCORE_LIMIT: f64 = 1.05;
 const EDGE_LIMIT: f64 = 1.1;
-/// Of a mean of many numbers, a generous share of it.
+/// Relative rounding error of a mean of many numbers, generously.
 const ROUNDING: f64 = 1e-11;
-/// Draws that are worth less than this share of independent ones are worth a word.
+/// A warning is given if the draws are worth less than this fraction of independent ones.
 const LEAST_SHARE: f64 = 0.5;
 /// Edges less or more probable than this are settled.
 const SETTLED: f64 = 0.05;
 
 impl Diagnostics {
-    /// How far the chains can be trusted, for people.
+    /// How far the chains can be trusted, as text.
     pub fn notes(&self) -> Vec<String> {
         let chains = self.mean_scores.len();
         let mut notes = vec![format!(
-            "{chains} chains of {} sweeps, the first {} not counted; R-hat of the score {:.3} (worth {:.0} independent \
-             graphs), of edges up to {:.3} (at least {:.0})",
+            "{chains} chains of {} sweeps, the first {} burn-in; R-hat of the score {:.3} (effective sample \
+             size {:.0}), of edges up to {:.3} (at least {:.0})",
             self.sweeps,
             self.sweeps - self.kept,
             self.score.r_hat,
@@ -68,18 +68,18 @@ impl Diagnostics {
             self.least_edge_size
         )];
         if chains == 1 {
-            notes.push("(one chain can only be compared with itself: its two halves)".into());
+            notes.push("(with one chain, only its two halves can be compared)".into());
         }
         if self.readmitted > 0 {
             notes.push(format!(
-                "({} parents were taken in after all because the chains used them)",
+                "({} parents were added to the candidates because the chains used them)",
                 self.readmitted
             ));
         }
         notes
     }
 
-    /// Of the paths of chains, all of one length.
+    /// The diagnostics of chains whose paths have the same length.
     pub(super) fn of(chains: &[Chain], readmitted: usize) -> Self {
         let nodes = chains[0].path.first().map_or(0, Vec::len);
         let kept = chains[0].path.len();
@@ -125,12 +125,12 @@ impl Diagnostics {
         }
     }
 
-    /// Independent graphs that the chains are worth, by the score or the edge for which they are fewest.
+    /// The smallest effective sample size of the score and the undecided edges.
     pub fn size(&self) -> f64 {
         self.score.size.min(self.least_edge_size)
     }
 
-    /// What people should know before they trust so many draws; `names` in the order of the data.
+    /// Why this many draws should not be trusted as they are; `names` in the order of the data.
     pub fn warning(&self, names: &Names, draws: usize) -> Option<String> {
         let edge = |&(from, to): &(Node, Node)| format!("{} -> {}", names[from], names[to]);
         let first: Vec<String> = self.disputed.iter().take(5).map(edge).collect();
@@ -147,11 +147,11 @@ impl Diagnostics {
         }
         (self.size() < LEAST_SHARE * draws as f64).then(|| {
             let size = self.size();
-            format!("the chains are worth about {size:.0} independent graphs only, though {draws} were drawn")
+            format!("the chains are worth only about {size:.0} independent graphs, but {draws} were drawn")
         })
     }
 
-    /// Need the chains go no further to give so many draws that are all but independent?
+    /// Are the chains long enough for this many nearly independent draws?
     pub(super) fn enough(&self, draws: usize) -> bool {
         self.agree && self.size() >= draws as f64
     }
@@ -179,7 +179,7 @@ pub(super) fn convergence(chains: &[Vec<f64>]) -> Convergence {
     let within = covariance(0) * n / (n - 1.0);
     let pooled = within * (n - 1.0) / n + between / n;
     if pooled <= (ROUNDING * grand).powi(2) {
-        // Nothing ever changed anywhere, but for the rounding of means.
+        // Nothing ever changed, apart from the rounding of means.
         return Convergence { r_hat: 1.0, size: all };
     }
     let r_hat = if within > 0.0 { (pooled / within).sqrt() } else { f64::INFINITY };
@@ -195,7 +195,7 @@ pub(super) fn convergence(chains: &[Vec<f64>]) -> Convergence {
         time += 2.0 * sum;
         last = sum;
     }
-    // No better than independent draws by more than chance lets it look.
+    // Chance can make chains look better than independent draws, but only by so much.
     Convergence { r_hat, size: (all / time.max(1.0 / all.log10().max(1.0))).min(all) }
 }
 

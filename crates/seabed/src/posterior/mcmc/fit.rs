@@ -12,20 +12,20 @@ use crate::data::Dataset;
 use crate::graph::Node;
 use crate::num::parallel::{ordered_map, ordered_map_indices};
 use crate::num::random::{Purpose, Seed};
-use crate::observer::{Observer, told};
+use crate::observer::{Observer, report};
 use crate::posterior::{self, FitError, Knowledge, UnusableData};
 use crate::scm::ByName;
 
-/// Sweeps before candidates are looked at again, and how often that is done at most.
+/// Sweeps before candidates are reconsidered, and how often at most.
 const PILOT: usize = 50;
 const MOST_REVISIONS: usize = 2;
-/// A parent that is no candidate becomes one if so large a share of the graphs of the pilot have it.
+/// A parent becomes a candidate if at least this fraction of the pilot's graphs have it.
 const READMITTED: f64 = 0.02;
 /// The lowest temperature above 1 at which chains start, and the range of scores, divided by the temperature, at which they
 /// move freely.
 const COOLEST: f64 = 1.5;
 const MILD: f64 = 20.0;
-/// Sweeps that are made before the caller is asked whether to go on.
+/// Sweeps between two reports to the observer.
 const SWEEPS_AT_ONCE: usize = 50;
 
 impl Mcmc {
@@ -42,7 +42,7 @@ impl Mcmc {
         run(State::start(self, &sorted.data, &sorted.knowledge, seed), data, &sorted, observer)
     }
 
-    /// Goes on with a fit of the same data and knowledge that was stopped: the result is that of a fit that never was.
+    /// Resumes a stopped fit of the same data and knowledge: the result is that of an uninterrupted fit.
     pub fn resume(
         state: State,
         data: &Dataset,
@@ -101,11 +101,11 @@ fn run(
     let problems = ordered_map_indices(nodes, |node| Problem::new(&settings, sorted, node));
     for (known, problem) in state.nodes.iter_mut().zip(&problems) {
         if known.mark != problem.mark {
-            *known = state::OfNode { mark: problem.mark, ..state::OfNode::default() };
+            *known = state::NodeState { mark: problem.mark, ..state::NodeState::default() };
         }
     }
     for (known, limits) in state.nodes.iter_mut().zip(&limits) {
-        // A state may come from a file: what it lacks is computed again.
+        // A state may come from a file: what is missing is computed again.
         let scores = known.known();
         let complete =
             |candidates| candidates::sets(&candidates, limits).iter().all(|set| scores.contains_key(set));
@@ -137,7 +137,7 @@ fn run(
         if state.revisions >= MOST_REVISIONS {
             break;
         }
-        // Burn-in starts with a pilot, which tells whether parents were left out that should not have been.
+        // Burn-in starts with a pilot, which shows whether parents were left out that should not have been.
         let until = (PILOT * (state.revisions + 1)).min(settings.most_sweeps);
         advance(&mut state, until, &tables, observer)?;
         state.revisions += 1;
@@ -149,7 +149,7 @@ fn run(
     let enough_graphs = 2 * settings.draws.div_ceil(settings.chains);
     let mut until = settings.least_sweeps.max(enough_graphs.min(settings.most_sweeps));
     let further = |until: usize| (2 * until).min(settings.most_sweeps);
-    // Where an interrupted fit has already been, it was not enough.
+    // Lengths that an interrupted fit had already passed were not enough.
     while until < state.sweeps() {
         until = further(until);
     }
@@ -197,12 +197,12 @@ fn score(
         known.candidates = Some(nodes_of(candidates.all).collect());
         known.scores = scores.into_iter().map(|(set, score)| (set.into(), score)).collect();
         known.filled = true;
-        ask(state, observer)?;
+        report_progress(state, observer)?;
     }
     Ok(())
 }
 
-/// Makes parents that the chains use candidates; true if there are any.
+/// Makes the parents that the chains use candidates; true if there are any.
 fn readmit(state: &mut State, limits: &[Limits]) -> bool {
     let mut any = false;
     for node in 0..state.nodes.len() {
@@ -237,12 +237,12 @@ fn temperatures(tables: &[ParentSets]) -> Vec<f64> {
         .collect()
 }
 
-/// Sweeps at each temperature: fewer of many variables, where they cost more.
+/// Sweeps at each temperature: fewer for many variables, where they cost more.
 fn sweeps_at_a_temperature(nodes: usize) -> usize {
     (1500 / nodes).clamp(30, 150)
 }
 
-/// Cools the chains down, if they are warm; what they pass is not counted.
+/// Cools the chains down, if they are warm; these sweeps are not recorded.
 fn cool(state: &mut State, tables: &[ParentSets], observer: &dyn Observer) -> Result<(), FitError> {
     let stream = state.seed.stream(Purpose::Mcmc).named("warm");
     while let Some(temperature) = state.temperatures.pop() {
@@ -251,12 +251,12 @@ fn cool(state: &mut State, tables: &[ParentSets], observer: &dyn Observer) -> Re
         let chains: Vec<(usize, &Chain)> = state.chains.iter().enumerate().collect();
         let count = sweeps_at_a_temperature(tables.len());
         state.chains = ordered_map(&chains, |(k, chain)| chain.moved(count, &warm, level.at(*k as u64)));
-        ask(state, observer)?;
+        report_progress(state, observer)?;
     }
     Ok(())
 }
 
-/// Brings all chains to so many sweeps.
+/// Advances all chains to this many sweeps.
 fn advance(
     state: &mut State,
     until: usize,
@@ -272,13 +272,13 @@ fn advance(
             chain.advance(count, tables, stream.at(*k as u64));
             chain
         });
-        ask(state, observer)?;
+        report_progress(state, observer)?;
     }
     Ok(())
 }
 
-/// Tells how far the fit is, and hears whether to go on.
-fn ask(state: &State, observer: &dyn Observer) -> Result<(), FitError> {
+/// Reports progress, with an error if the fit should stop.
+fn report_progress(state: &State, observer: &dyn Observer) -> Result<(), FitError> {
     let saved = || posterior::State::Mcmc(state.clone());
     let (done, all) = state.progress();
     let (scored, nodes) = state.scored();
@@ -286,11 +286,11 @@ fn ask(state: &State, observer: &dyn Observer) -> Result<(), FitError> {
         0 => {
             let sets = state.sets();
             let what = format_args!("scored {scored} of {nodes} variables, {sets} sets of parents");
-            told(observer, done, all, what)
+            report(observer, done, all, what)
         }
         sweeps => {
             let most = state.settings.most_sweeps;
-            told(observer, done, all, format_args!("{sweeps} sweeps (at most {most})"))
+            report(observer, done, all, format_args!("{sweeps} sweeps (at most {most})"))
         }
     };
     if heard.is_ok() && observer.checkpoint(&|| saved().to_json()) {

@@ -3,7 +3,7 @@
 //! Scores are computed once for every node and set of parents. Chains move between partitions of the nodes into layers,
 //! of which every DAG has exactly one: unlike chains over orders they need no correction. Graphs of all chains after
 //! burn-in are the posterior; each drawn graph gets parameters from their posterior given the graph. Variables are
-//! worked on in the order of their names, so the order of the columns shows nowhere.
+//! worked on in the order of their names, so the order of the columns does not matter.
 
 mod candidates;
 mod chain;

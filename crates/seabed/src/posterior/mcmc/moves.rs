@@ -73,7 +73,7 @@ pub(super) fn redraw_pair(parents: &mut [Mask], tables: &[ParentSets], draws: &m
     }
 }
 
-/// Proposes to turn a random edge around, with new parents for both its ends; true if it is taken.
+/// Proposes to reverse a random edge, with new parents for both its ends; true if accepted.
 pub(super) fn reverse_edge(parents: &mut [Mask], tables: &[ParentSets], draws: &mut Draws) -> bool {
     let nodes = parents.len();
     let count = |parents: &[Mask]| parents.iter().map(|set| set.count_ones() as usize).sum::<usize>();
@@ -149,7 +149,7 @@ mod tests {
         let mut reversed = 0;
         for batch in 0..batches {
             for _ in 0..steps {
-                // A pair now and then, so that most of what is seen is the work of reversals.
+                // A pair only now and then, so that reversals do most of the work.
                 if draws.uniform() < 0.2 {
                     redraw_pair(&mut parents, &tables, &mut draws);
                 } else {

@@ -6,7 +6,7 @@
 //! many of them.
 //!
 //! The move takes a node out and puts it back into a layer, or into a layer of its own between two others, each place
-//! in proportion to the weight of the partition that it leads to. That is a Gibbs step: it is never refused.
+//! in proportion to the weight of the partition that it leads to. That is a Gibbs step: it is never rejected.
 
 use super::table::{Mask, ParentSets, bit, log_add, log_subtract, nodes_of};
 use crate::graph::Node;
@@ -45,7 +45,7 @@ pub(super) fn draw_parents(layers: &Layers, tables: &[ParentSets], draws: &mut D
     parents
 }
 
-/// What nodes are worth where they are, and what they would be worth with one of them elsewhere.
+/// Log-weights of the nodes where they are, and what they would be with one node moved.
 #[derive(Default)]
 pub(super) struct Worths {
     /// ln Σ of every node, given the layers as they are.
@@ -84,7 +84,7 @@ impl Worths {
     }
 }
 
-/// Sums are taken away from one another only while so much of the largest is left; it was exact to e^-16.
+/// Sums are subtracted from one another only while this much of the largest is left; it was exact to e^-16.
 const LEAST_LEFT: f64 = -7.0;
 
 /// Every layer with all nodes before it and the layer just before it.
@@ -170,7 +170,7 @@ fn without(
             } else {
                 (f64::NEG_INFINITY, f64::NEG_INFINITY)
             };
-            // Sums that contain the node are taken away, unless hardly anything would be left.
+            // Sums that contain the node are subtracted, unless hardly anything would be left.
             let left = match j {
                 _ if j < first_after => worths.now[other],
                 _ if j > first_after => log_subtract(worths.now[other], touching),

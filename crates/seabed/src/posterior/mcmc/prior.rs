@@ -28,11 +28,11 @@ pub enum EdgePrior {
     },
 }
 
-/// More than every second pair cannot be joined in an acyclic graph; fewer than this is no prior but a ban.
+/// An acyclic graph can have an edge in at most one of two directions; a lower probability would in effect forbid edges.
 const PROBABILITIES: (f64, f64) = (1e-6, 0.5);
 
 impl EdgePrior {
-    /// Are all numbers within their ranges, and is every pair named once?
+    /// Are all numbers within their ranges, and is no pair named twice?
     pub(super) fn check(&self) -> Result<(), SettingsError> {
         let edges_per_node = match self {
             Self::Er { edges_per_node } | Self::Pairs { edges_per_node, .. } => *edges_per_node,
@@ -43,11 +43,11 @@ impl EdgePrior {
         for (place, (from, to, probability)) in probabilities.iter().enumerate() {
             let twice = probabilities[..place].iter().any(|(a, b, _)| (a, b) == (from, to));
             let problem = if twice {
-                format!("the prior has two probabilities of the edge {from:?} -> {to:?}; keep one of them")
+                format!("the prior has two probabilities for the edge {from:?} -> {to:?}; keep one of them")
             } else if !(*probability > 0.0 && *probability < 1.0) {
                 format!(
-                    "the edge {from:?} -> {to:?} has the prior probability {probability}: it lies between 0 and 1, both \
-                     excluded; what is certain is background knowledge"
+                    "the edge {from:?} -> {to:?} has the prior probability {probability}: it must be above 0 and below 1; \
+                     put certain edges into background knowledge"
                 )
             } else {
                 continue;

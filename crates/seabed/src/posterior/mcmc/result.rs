@@ -45,7 +45,7 @@ pub struct Report {
     pub sets_scored: usize,
     /// `[i][j]` = probability of the edge `i -> j` over all graphs after burn-in, not only those drawn.
     pub edge_probabilities_of_all_graphs: Vec<Vec<f64>>,
-    /// Why they should not be trusted as they are.
+    /// Why the probabilities should not be trusted as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
@@ -131,7 +131,7 @@ fn dag(graph: &Graph) -> Dag {
 fn models(graphs: &[&Graph], problems: &[Problem], seed: Seed, by_name: &ByName) -> Vec<Scm> {
     let nodes = problems.len();
     // The same node with the same parents has the same posterior of its parameters, large for a process: it is made
-    // once, serves all graphs that have these parents, and is let go.
+    // once, serves all graphs that have these parents, and is dropped.
     let mut graphs_with: BTreeMap<(Node, Mask), Vec<usize>> = BTreeMap::new();
     for (draw, graph) in graphs.iter().enumerate() {
         for (node, &parents) in graph.iter().enumerate() {
@@ -156,7 +156,7 @@ fn models(graphs: &[&Graph], problems: &[Problem], seed: Seed, by_name: &ByName)
     graphs.iter().zip(parts).map(model).collect()
 }
 
-/// So many graphs, in equal steps along all chains, one after the other.
+/// This many graphs, in equal steps along all chains, one after the other.
 fn drawn<'a>(chains: &[&'a [Graph]], count: usize) -> Vec<&'a Graph> {
     let all: Vec<&Graph> = chains.iter().flat_map(|chain| chain.iter()).collect();
     // The last of each step: later graphs are further from the start.

@@ -16,8 +16,8 @@ pub struct Mcmc {
     pub family: Family,
     /// Which graphs are likely beforehand.
     pub prior: EdgePrior,
-    /// Linear mechanisms: how many rows the prior of means, weights and noise counts for, above 0. It takes noise for at
-    /// least so large a share of a variable's variance, divided by the number of rows.
+    /// Linear mechanisms: how many rows the prior of means, weights and noise counts for, above 0. Noise is taken to be at
+    /// least this fraction of a variable's variance, divided by the number of rows.
     pub prior_rows: f64,
     /// Are variables brought to mean 0 and standard deviation 1 inside? Results are in the data's units either way.
     pub standardise: bool,
@@ -77,10 +77,10 @@ impl Mcmc {
     }
 }
 
-/// Sets of candidates for one variable: beyond this tables outgrow a laptop.
+/// Sets of candidates for one variable: with more, tables do not fit on a laptop.
 const MOST_SETS: usize = 50_000;
 
-/// Sweeps at most: a slip of the keyboard beyond.
+/// Sweeps at most: more must be a typing error.
 const MOST_SWEEPS: usize = 10_000_000;
 
 /// Sets of parents are bits of one number.
@@ -107,8 +107,8 @@ impl Mcmc {
         let sets = small_sets(candidates, parents);
         if sets > MOST_SETS {
             let problem = format!(
-                "{candidates} candidates and up to {parents} parents are {sets} sets for every variable; choose fewer, \
-                 so that there are at most {MOST_SETS}"
+                "{candidates} candidates and up to {parents} parents give {sets} sets per variable; choose fewer, \
+                 at most {MOST_SETS} sets"
             );
             return Err(SettingsError::Conflict { problem }.into());
         }

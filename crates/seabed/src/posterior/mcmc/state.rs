@@ -1,4 +1,4 @@
-//! Where a fit stands: scores, candidates and chains, in a form that can be saved and taken up again.
+//! The state of a fit: scores, candidates and chains, in a form that can be saved and resumed.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::graph::Node;
 use crate::num::random::Seed;
 use crate::posterior::{FitError, Knowledge, StateMismatch};
 
-/// A fit between two pieces of work. Saved and read back, it goes on as if nothing had happened.
+/// A fit between two pieces of work. Saved and read back, it continues as if never interrupted.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct State {
     /// What was asked for.
@@ -22,20 +22,20 @@ pub struct State {
     pub(super) names: Vec<String>,
     /// Parents that every node may never have and those it must have, in this order.
     pub(super) knowledge: Vec<(Halves, Halves)>,
-    /// One a node, in this order.
-    pub(super) nodes: Vec<OfNode>,
-    /// Candidates were looked at again so often.
+    /// One per node, in this order.
+    pub(super) nodes: Vec<NodeState>,
+    /// How often candidates were reconsidered.
     pub(super) revisions: usize,
     /// None before the scores are known.
     pub(super) chains: Vec<Chain>,
-    /// Temperatures that the chains have still to pass before they count, the highest last.
+    /// Temperatures that the chains must still pass before they are recorded, the highest last.
     pub(super) temperatures: Vec<f64>,
     pub(super) readmitted: usize,
 }
 
 /// What is known about the parents of a node.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(super) struct OfNode {
+pub(super) struct NodeState {
     /// Of the data that the scores are from.
     pub mark: u64,
     /// Every set ever scored, without its prior.
@@ -48,7 +48,7 @@ pub(super) struct OfNode {
     pub filled: bool,
 }
 
-impl OfNode {
+impl NodeState {
     pub fn known(&self) -> Scores {
         self.scores.iter().map(|&(set, score)| (set.into(), score)).collect()
     }
@@ -73,7 +73,7 @@ impl State {
             seed,
             names: data.names().to_vec(),
             knowledge: masks(knowledge),
-            nodes: vec![OfNode::default(); data.variables()],
+            nodes: vec![NodeState::default(); data.variables()],
             revisions: 0,
             chains: Vec::new(),
             temperatures: Vec::new(),
@@ -81,7 +81,7 @@ impl State {
         }
     }
 
-    /// The scores of this fit as a beginning of another one; they count for nodes whose rows are the same.
+    /// The scores of this fit for the start of another one; they are valid for nodes whose rows are the same.
     pub(super) fn scores_for(
         self,
         settings: &Mcmc,
@@ -92,15 +92,15 @@ impl State {
         self.check(data)?;
         let mut fresh = Self::start(settings, data, knowledge, seed);
         for (node, old) in fresh.nodes.iter_mut().zip(self.nodes) {
-            *node = OfNode { mark: old.mark, scores: old.scores, ..OfNode::default() };
+            *node = NodeState { mark: old.mark, scores: old.scores, ..NodeState::default() };
         }
         Ok(fresh)
     }
 
-    /// Can this fit go on with the data and the knowledge?
+    /// Can this fit continue with the data and the knowledge?
     pub(super) fn check_same(&self, data: &Dataset, knowledge: &Knowledge) -> Result<(), FitError> {
         self.check(data)?;
-        let other = |(node, known): (Node, &OfNode)| {
+        let other = |(node, known): (Node, &NodeState)| {
             !known.scores.is_empty() && known.mark != Problem::new(&self.settings, data, node).mark
         };
         if self.nodes.iter().enumerate().any(other) {
@@ -112,7 +112,7 @@ impl State {
         Ok(())
     }
 
-    /// A state may come from a file that somebody changed.
+    /// A state may come from a file that was edited.
     fn check(&self, data: &Dataset) -> Result<(), FitError> {
         if self.names[..] != data.names()[..] {
             return Err(StateMismatch::Variables.into());
@@ -122,7 +122,10 @@ impl State {
         let Mcmc { chains, most_sweeps, .. } = self.settings;
         let whole = self.nodes.len() == count
             && (self.chains.is_empty() || self.chains.len() == chains)
-            && self.chains.iter().all(|chain| chain.is_of(count) && chain.sweeps == self.sweeps() as u64)
+            && self
+                .chains
+                .iter()
+                .all(|chain| chain.is_complete(count) && chain.sweeps == self.sweeps() as u64)
             && self.sweeps() <= most_sweeps
             && self.temperatures.iter().all(|temperature| *temperature > 1.0)
             && self
@@ -132,7 +135,7 @@ impl State {
         if whole { Ok(()) } else { Err(StateMismatch::Damaged.into()) }
     }
 
-    /// Nodes whose scores are known, of how many.
+    /// Nodes whose scores are known, and all nodes.
     pub fn scored(&self) -> (usize, usize) {
         (self.nodes.iter().filter(|node| node.filled).count(), self.nodes.len())
     }
@@ -142,7 +145,7 @@ impl State {
         self.chains.first().map_or(0, |chain| chain.sweeps as usize)
     }
 
-    /// Work done and work there is at most: scores count as a tenth of it, however long they take.
+    /// Work done and the most work there can be: scores count as a tenth of it, however long they take.
     pub fn progress(&self) -> (u64, u64) {
         let most = self.settings.most_sweeps as u64;
         let (scored, nodes) = self.scored();

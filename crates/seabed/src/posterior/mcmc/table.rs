@@ -35,7 +35,7 @@ pub(super) fn set_of(mask: Mask, nodes: usize) -> NodeSet {
     NodeSet::of(nodes, nodes_of(mask))
 }
 
-/// A sum ends where all that is left is a share below e^-NEGLIGIBLE of it.
+/// A sum ends where all that is left is below e^-NEGLIGIBLE of it.
 const NEGLIGIBLE: f64 = 16.0;
 
 /// Sets of parents of one node and the logarithms of their weights, largest first.
@@ -45,12 +45,12 @@ pub(super) struct ParentSets {
     /// `containing[u]`: places of the sets that contain u, in order.
     containing: Vec<Vec<u32>>,
     known: HashMap<Mask, f64>,
-    /// Sets below the best by more than this, in the place of which nothing is lost.
+    /// Sets further than this below the best can be dropped without loss.
     depth: f64,
 }
 
 impl ParentSets {
-    /// The table of distinct sets over so many nodes.
+    /// The table of distinct sets over this many nodes.
     pub fn new(mut sets: Vec<(Mask, f64)>, nodes: usize) -> Self {
         sets.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let mut containing = vec![Vec::new(); nodes];

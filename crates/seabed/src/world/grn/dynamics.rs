@@ -1,7 +1,7 @@
 //! Production and decay of all genes, for several copies of the system side by side.
 //!
-//! A state is `[2 genes][L]`: the mRNA of every gene, then the proteins, each for `L` copies (*lanes*) that know nothing of
-//! each other. Logarithms and exponentials are taken over whole tables, and the loops are compiled for several
+//! A state is `[2 genes][L]`: the mRNA of every gene, then the proteins, each for `L` independent copies
+//! (*lanes*). Logarithms and exponentials are taken over whole tables, and the loops are compiled for several
 //! instruction sets without fused multiply-add, so a lane has the same bits whatever `L` and the machine.
 //!
 //! With `u = (y/k)^n` of an input, a module is bound with probability 1/D: for independent binding D is the product of
@@ -31,7 +31,7 @@ pub(super) struct Dynamics {
 struct Promoters {
     /// Genes whose proteins regulate; one row of logarithms each.
     regulators: Vec<Node>,
-    /// Exponents: a constant and so many of `terms`.
+    /// Exponents: a constant and the number of `terms` that belong to it.
     exponents: Vec<(f64, usize)>,
     /// Row of a logarithm, and its coefficient.
     terms: Vec<(usize, f64)>,
@@ -66,7 +66,7 @@ impl Dynamics {
         self.transcription.len()
     }
 
-    /// Genes that regulate any.
+    /// Genes that regulate another.
     pub fn regulators(&self) -> &[Node] {
         &self.promoters.regulators
     }
@@ -190,7 +190,7 @@ fn activations<const L: usize>(
         activation = rest;
         // Averaging over one module after the other halves the number of states each time.
         for q in 0..count {
-            let &(complex, used) = modules.next().expect("one entry a module");
+            let &(complex, used) = modules.next().expect("one entry per module");
             let mut denominator = [1.0; L];
             for factor in factors.by_ref().take(used) {
                 if complex {

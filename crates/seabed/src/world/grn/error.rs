@@ -8,8 +8,8 @@ use super::network::MOST_MODULES;
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetworkError {
-    /// Not XML at all, or XML that we do not read.
-    #[error("this is no XML that we read: {reason}")]
+    /// Not readable as XML.
+    #[error("this is not readable as XML: {reason}")]
     Xml {
         /// What the parser says.
         reason: String,
@@ -18,13 +18,13 @@ pub enum NetworkError {
     #[error("the file has a document type declaration (<!DOCTYPE …>), which SBML does not need; remove it")]
     DocumentType,
     /// More bytes than any network has.
-    #[error("the file has more than {most} bytes; a network of a thousand genes has some three million")]
+    #[error("the file has more than {most} bytes; a network of a thousand genes has about three million")]
     TooLarge {
         /// How many are read.
         most: usize,
     },
     /// No model with species and reactions.
-    #[error("there is no {element}; a network is SBML level 2 as GeneNetWeaver writes it")]
+    #[error("there is no {element}; a network is an SBML level 2 file as GeneNetWeaver writes it")]
     NoElement {
         /// What is missing.
         element: &'static str,
@@ -42,7 +42,7 @@ pub enum NetworkError {
     /// A network without genes.
     #[error("the network has no genes")]
     NoGenes,
-    /// Not one name a gene.
+    /// The numbers of names and genes differ.
     #[error("{names} names for {genes} genes; give every gene one name")]
     Shape {
         /// Names that are given.
@@ -54,17 +54,19 @@ pub enum NetworkError {
     #[error("no gene can be called \"_void_\": it is the source and the sink of all reactions")]
     Void,
     /// A gene's name that no variable can have.
-    #[error("the genes' names: {0}")]
+    #[error("gene names: {0}")]
     Name(#[from] NameError),
     /// A reaction that is neither a synthesis nor a degradation of a gene.
-    #[error("reaction {reaction}: its id is not GENE_synthesis or GENE_degradation of a species of the file")]
+    #[error(
+        "reaction {reaction}: its id must be GENE_synthesis or GENE_degradation, where GENE is a species in the file"
+    )]
     UnknownReaction {
         /// Its id.
         reaction: Excerpt,
     },
     /// A reaction that is given twice.
     #[error("reaction {reaction} is given twice; keep one of them")]
-    TwiceReaction {
+    RepeatedReaction {
         /// Its id.
         reaction: Excerpt,
     },
@@ -84,15 +86,15 @@ pub enum NetworkError {
     },
     /// A parameter that is given twice.
     #[error("reaction {reaction}: the parameter {parameter} is given twice; keep one of them")]
-    TwiceParameter {
+    RepeatedParameter {
         /// The reaction.
         reaction: Excerpt,
         /// The parameter's id.
         parameter: Excerpt,
     },
-    /// A parameter that means nothing here.
+    /// An unknown parameter.
     #[error(
-        "reaction {reaction}: the parameter {parameter} means nothing here; modules are numbered from 1 without \
+        "reaction {reaction}: the parameter {parameter} is unknown; modules are numbered from 1 without \
          gaps, `a` has one value for each of their states, `k` and `n` one for each modifier"
     )]
     UnknownParameter {
@@ -101,7 +103,7 @@ pub enum NetworkError {
         /// The parameter's id.
         parameter: Excerpt,
     },
-    /// A parameter that is no number.
+    /// A parameter that is not a number.
     #[error("reaction {reaction}: the parameter {parameter:?} is {text}, which is not a number")]
     NotANumber {
         /// The reaction.
@@ -123,7 +125,7 @@ pub enum NetworkError {
         /// What it may be.
         allowed: String,
     },
-    /// A regulator that is no gene.
+    /// A regulator that is not a gene.
     #[error("reaction {reaction}: the modifier {regulator} is not a species of the file{}",
         did_you_mean(.suggestion.as_deref()))]
     UnknownRegulator {
@@ -145,14 +147,14 @@ pub enum NetworkError {
         genes: usize,
     },
     /// A gene that regulates another one twice.
-    #[error("reaction {reaction}: modifier {input} is listed before; a gene regulates another one once")]
-    TwiceRegulator {
+    #[error("reaction {reaction}: modifier {input} is already listed; list each regulator once")]
+    RepeatedRegulator {
         /// The reaction.
         reaction: Excerpt,
         /// The second of them, 1-based.
         input: usize,
     },
-    /// Modules that do not use up the modifiers.
+    /// The modules' inputs do not match the modifiers.
     #[error(
         "reaction {reaction}: the modules have {inputs} inputs (numActivators and numDeactivators together), \
          but there are {modifiers} modifiers"
@@ -176,14 +178,14 @@ pub enum NetworkError {
         module: usize,
     },
     /// More modules than we simulate.
-    #[error("reaction {reaction}: {modules} modules are more than the {MOST_MODULES} that are simulated")]
+    #[error("reaction {reaction}: {modules} modules, but at most {MOST_MODULES} can be simulated")]
     TooManyModules {
         /// The reaction.
         reaction: Excerpt,
         /// How many there are.
         modules: usize,
     },
-    /// Not one activation a state.
+    /// The numbers of states and activations differ.
     #[error("reaction {reaction}: {modules} modules have {} states, but {given} activations are given", 1u64 << modules)]
     States {
         /// The reaction.
@@ -193,9 +195,9 @@ pub enum NetworkError {
         /// Activations that are given.
         given: usize,
     },
-    /// Regulation in a circle: fine for a simulation, not for what needs a DAG.
+    /// A cycle of regulations: it can be simulated, but is not a DAG.
     #[error(
-        "the gene network has a cycle, {}; it can be simulated, but this needs a network without cycles",
+        "the gene network has a cycle, {}; it can be simulated, but a network without cycles is needed here",
         cycle.iter().chain(cycle.first()).map(String::as_str).collect::<Vec<_>>().join(" -> ")
     )]
     Cycle {

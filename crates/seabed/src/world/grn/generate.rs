@@ -1,7 +1,7 @@
-//! Gene networks of our own making, with the statistics of those of bacteria and yeast.
+//! Generated gene networks, with the statistics of those of bacteria and yeast.
 //!
-//! Regulators stand in layers above the other genes; a few of them are hubs. A gene takes most of its regulators by their
-//! weight, and some from among the regulators of one that it has: that makes feed-forward loops. There are no cycles.
+//! Regulators are arranged in layers above the other genes; a few of them are hubs. A gene draws most of its regulators by
+//! weight, and some from among the regulators of one that it has, which makes feed-forward loops. There are no cycles.
 //! Kinetics are drawn from the ranges of the published networks: half-lives around 27 minutes, Hill exponents from 1 to
 //! 10, half of the dissociation constants below 0.15.
 
@@ -18,7 +18,7 @@ use super::network::{Gene, Input, MOST_MODULES, Module, Network};
 pub struct Generated {
     /// Whose networks it resembles.
     pub organism: Organism,
-    /// Number of genes, called G1, G2, …, in no order.
+    /// Number of genes, called G1, G2, … in random order.
     pub genes: usize,
 }
 
@@ -26,19 +26,19 @@ pub struct Generated {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Organism {
-    /// Few regulators, strong hubs, one or two regulators a gene, three or four layers.
+    /// Few regulators, strong hubs, one or two regulators per gene, three or four layers.
     EcoliLike,
-    /// Half of the genes regulate, weaker hubs, two or three regulators a gene, more layers and feed-forward loops.
+    /// Half of the genes regulate, weaker hubs, two or three regulators per gene, more layers and feed-forward loops.
     YeastLike,
 }
 
-/// Numbers that tell the organisms apart.
+/// The numbers in which the organisms differ.
 struct Statistics {
-    /// Part of the genes that can regulate.
+    /// Fraction of the genes that can regulate.
     regulators: f64,
     /// Layers of regulators.
     layers: usize,
-    /// Part of the genes without a regulator, besides the first layer.
+    /// Fraction of the genes without a regulator, besides the first layer.
     unregulated: f64,
     /// Probability of one more regulator, again and again.
     another: f64,
@@ -49,8 +49,8 @@ struct Statistics {
 }
 
 impl Organism {
-    /// Its name on the command line.
-    pub fn word(self) -> &'static str {
+    /// Its name in files and on the command line.
+    pub fn name(self) -> &'static str {
         match self {
             Self::EcoliLike => "ecoli-like",
             Self::YeastLike => "yeast-like",
@@ -75,14 +75,6 @@ impl Organism {
                 feed_forward: 0.5,
                 hubs: 0.6,
             },
-        }
-    }
-
-    /// The name that stands in files.
-    fn name(self) -> &'static str {
-        match self {
-            Self::EcoliLike => "ecoli-like",
-            Self::YeastLike => "yeast-like",
         }
     }
 }
@@ -115,7 +107,7 @@ impl Generated {
         let regulators =
             ((self.genes as f64 * statistics.regulators).round() as usize).clamp(1, self.genes - 1);
         let layers = statistics.layers.min(regulators);
-        // Places are in the order of the layers; the numbers of the genes tell nothing about it.
+        // Places are in the order of the layers; the genes are numbered independently of it.
         let mut gene_at: Vec<Node> = (0..self.genes).collect();
         draws.shuffle(&mut gene_at);
         let mut ranks: Vec<usize> = (1..=regulators).collect();
@@ -197,7 +189,7 @@ fn draw_gene(regulators: &[Node], draws: &mut Draws) -> Gene {
     }
 }
 
-/// Each regulator opens a module of its own or joins the last one, there as a deactivator now and then.
+/// Each regulator starts a module of its own or joins the last one, sometimes as a deactivator.
 fn draw_modules(regulators: &[Node], draws: &mut Draws) -> Vec<Module> {
     let mut modules: Vec<Module> = Vec::new();
     for &regulator in regulators {

@@ -30,7 +30,7 @@ pub(super) struct Langevin<'a, const L: usize> {
 
 impl<'a, const L: usize> Langevin<'a, L> {
     /// All runs start at `state`, `[2 genes]`. The proteins of genes that are not among `proteins`, which must have all
-    /// regulators, stay there: whoever does not look at them saves a good part of the time.
+    /// regulators, stay there: leaving them out saves a good part of the time.
     pub fn new(dynamics: &'a Dynamics, proteins: &'a [Node], state: &[f64]) -> Self {
         let state: Vec<[f64; L]> = state.iter().map(|&z| [z; L]).collect();
         Self {

@@ -106,7 +106,7 @@ impl Grn {
         Ok(Self::new(Network::read(path)?, measurement))
     }
 
-    /// The world of a network of our own making.
+    /// The world of a generated network.
     pub fn generate(kind: &Generated, seed: Seed, measurement: Measurement) -> Result<Self, NetworkError> {
         Ok(Self::new(kind.draw(seed)?, measurement))
     }
@@ -121,7 +121,7 @@ impl Grn {
         self.measurement
     }
 
-    /// The dynamics under an intervention, and where they come to rest without noise.
+    /// The dynamics under an intervention, and their steady state without noise.
     fn disturbed(&self, intervention: &Intervention) -> Result<(Dynamics, SteadyState), WorldError> {
         let mut dynamics = self.dynamics.clone();
         for &(node, factor) in intervention.settings() {
@@ -157,12 +157,12 @@ impl Grn {
     fn stationary(&self) -> usize {
         let decays = self.dynamics.mrna_decay.iter().chain(&self.dynamics.protein_decay);
         let slowest = decays.copied().fold(f64::INFINITY, f64::min);
-        // At most a day: rates that are next to nothing would take for ever.
+        // At most a day: tiny rates would take forever.
         let minutes = (LIFETIMES / slowest).min(1440.0) as usize;
         minutes.max(self.wild_type.minutes).next_multiple_of(BLOCK)
     }
 
-    /// `[genes][LANES]` samples of the block with this number, after so many minutes.
+    /// `[genes][LANES]` samples of the block with this number, after this many minutes.
     fn simulate(
         &self,
         dynamics: &Dynamics,
@@ -172,7 +172,7 @@ impl Grn {
     ) -> Vec<[f64; LANES]> {
         let genes = dynamics.genes();
         let everybody: Vec<Node> = (0..genes).collect();
-        // The proteins of genes that regulate nobody do not show in mRNA.
+        // The proteins of genes that regulate nothing have no effect on mRNA.
         let proteins = match self.measurement.of {
             Measure::Mrna => dynamics.regulators(),
             Measure::Protein => &everybody,
@@ -185,7 +185,7 @@ impl Grn {
         let mut drawn = [[0.0; LANES]; WINDOW];
         let mut normals = vec![vec![[0.0; LANES]; 2 * genes]; WINDOW];
         let mut runs = Langevin::<LANES>::new(dynamics, proteins, &self.wild_type.reported);
-        // What GeneNetWeaver reports does not know the noise of the last minute.
+        // What GeneNetWeaver reports does not depend on the noise of the last minute.
         let steps = if self.measurement.faithful { minutes - 1 } else { minutes };
         for step in 0..steps {
             if step % WINDOW == 0 {

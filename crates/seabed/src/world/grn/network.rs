@@ -63,14 +63,14 @@ pub const MOST_MODULES: usize = 12;
 /// Beyond this a promoter is a switch that no integrator follows.
 pub const LARGEST_HILL: f64 = 100.0;
 
-/// Source and sink of all reactions in a file; no gene can have this name.
+/// The source and sink of all reactions in a file; no gene can have this name.
 pub(super) const VOID: &str = "_void_";
 
 /// Largest rate of synthesis, per minute.
 const LARGEST_RATE: f64 = 1e6;
 
 impl Network {
-    /// The network of `genes`, called `names`, with a name of its own.
+    /// The network `name` of `genes`, which are called `names`.
     pub fn new(name: &str, names: Names, genes: Vec<Gene>) -> Result<Self, NetworkError> {
         if genes.is_empty() {
             return Err(NetworkError::NoGenes);
@@ -114,7 +114,7 @@ impl Network {
         adjacency
     }
 
-    /// The graph of the regulations, for all that needs a DAG; a network with a cycle is refused with that cycle.
+    /// The graph of the regulations; an error names the cycle if there is one.
     pub fn dag(&self) -> Result<Dag, NetworkError> {
         let named = |node: Node| self.names[node].clone();
         let regulations = self.regulations();
@@ -163,7 +163,7 @@ impl Gene {
                 return Err(NetworkError::NoSuchGene { reaction: synthesis(), node: input.regulator, genes });
             }
             if std::mem::replace(&mut seen[input.regulator], true) {
-                return Err(NetworkError::TwiceRegulator { reaction: synthesis(), input: j + 1 });
+                return Err(NetworkError::RepeatedRegulator { reaction: synthesis(), input: j + 1 });
             }
             parameter(synthesis, &id('k'), input.dissociation, f64::MIN_POSITIVE, f64::MAX)?;
             parameter(synthesis, &id('n'), input.hill, f64::MIN_POSITIVE, LARGEST_HILL)?;
@@ -207,7 +207,7 @@ fn parameter(
     Err(NetworkError::Parameter { reaction: reaction(), parameter: id.into(), value, allowed })
 }
 
-/// The stochastic simulation steps by one minute, so what decays may not be gone within it.
+/// The stochastic simulation steps by one minute, so nothing may decay completely within a minute.
 fn decay(reaction: impl Fn() -> Excerpt, id: &str, value: f64) -> Result<(), NetworkError> {
     if value > 0.0 && value < 1.0 {
         return Ok(());

@@ -5,7 +5,7 @@
 
 use super::dynamics::{Dynamics, Scratch};
 
-/// Where the noise-free system comes to rest.
+/// The steady state of the noise-free system.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct SteadyState {
     /// The state that GeneNetWeaver reports, `[2 genes]`: the last one at which rates were evaluated, the sixth stage
@@ -19,7 +19,7 @@ pub(super) struct SteadyState {
 
 /// Minutes between two comparisons of the state.
 pub(super) const BLOCK: usize = 50;
-/// Minutes after which the state counts as steady all the same.
+/// Minutes after which the state counts as steady in any case.
 const LONGEST: usize = 2000;
 /// Pieces of a block between which the step is at most one piece long.
 const PIECES: usize = 10;
@@ -108,7 +108,7 @@ impl<'a> Integrator<'a> {
         let mut remaining = length;
         while remaining > TOLERANCE * length {
             if remaining < self.step {
-                // What a shortened step teaches about the step is forgotten.
+                // A step that was shortened to fit does not change the length of the next.
                 let usual = self.step;
                 self.step = remaining;
                 remaining -= self.advance_one_step();
@@ -146,7 +146,7 @@ impl<'a> Integrator<'a> {
             }
             return h;
         }
-        unreachable!("an attempt is accepted at the latest when they are used up")
+        unreachable!("the last attempt is always accepted")
     }
 
     fn evaluate_stages(&mut self, h: f64) {

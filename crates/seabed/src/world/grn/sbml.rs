@@ -46,7 +46,7 @@ impl Network {
         let options = ParsingOptions { allow_dtd: false, ..ParsingOptions::default() };
         let document = Document::parse_with_options(text, options).map_err(|error| match error {
             roxmltree::Error::DtdDetected => NetworkError::DocumentType,
-            // Shortened, for it may quote the file.
+            // Shortened, because it may quote the file.
             error => NetworkError::Xml { reason: error.to_string().chars().take(200).collect() },
         })?;
         let model =
@@ -83,7 +83,7 @@ fn genes(list: Element<'_>, names: &Names) -> Result<Vec<Gene>, NetworkError> {
         let kind = [SYNTHESIS, DEGRADATION].iter().position(|name| *name == kind).ok_or_else(unknown)?;
         let node = *nodes.get(label).ok_or_else(unknown)?;
         if found[kind][node].replace(element).is_some() {
-            return Err(NetworkError::TwiceReaction { reaction: Excerpt::new(id) });
+            return Err(NetworkError::RepeatedReaction { reaction: Excerpt::new(id) });
         }
     }
     let [synthesis, degradation] = found;
@@ -179,7 +179,7 @@ impl<'a> Parameters<'a> {
             let id = attribute(element, "parameter", "id", place)?;
             let value = attribute(element, "parameter", "value", place)?;
             if parameters.values.insert(id, value).is_some() {
-                return Err(NetworkError::TwiceParameter {
+                return Err(NetworkError::RepeatedParameter {
                     reaction: parameters.reaction(),
                     parameter: Excerpt::new(id),
                 });

@@ -58,7 +58,7 @@ struct Xml {
 
 impl Xml {
     fn line(&mut self, depth: usize, line: &str) {
-        writeln!(self.text, "{:1$}{line}", "", 2 * depth).expect("memory takes everything");
+        writeln!(self.text, "{:1$}{line}", "", 2 * depth).expect("writing to a string cannot fail");
     }
 
     fn list(&mut self, depth: usize, name: &str, lines: impl IntoIterator<Item = String>) {
@@ -105,7 +105,7 @@ fn escaped(text: &str) -> String {
     for c in text.chars() {
         match c {
             '&' | '<' | '>' | '"' | '\t' | '\n' | '\r' => {
-                write!(out, "&#{};", u32::from(c)).expect("memory takes everything");
+                write!(out, "&#{};", u32::from(c)).expect("writing to a string cannot fail");
             }
             c => out.push(c),
         }

@@ -1,4 +1,4 @@
-//! BGe on three and four variables, where the posterior can be had by enumerating all DAGs.
+//! BGe on three and four variables, where the posterior can be computed by enumerating all DAGs.
 
 use super::super::estimator::{Problem, Terms};
 use super::super::prepare::{self, Units};
@@ -20,7 +20,7 @@ fn all_dags(nodes: usize) -> Vec<Dag> {
     (0..1 << pairs.len()).filter_map(chosen).collect()
 }
 
-/// Rows of a random linear model along the order of the columns; every edge is there with probability ½.
+/// Rows of a random linear model in the order of the columns; every edge is present with probability ½.
 fn data(nodes: usize, seed: u64) -> Dataset {
     let mut draws = Seed::new(seed).stream(Purpose::Parameters).draws();
     let mut columns: Vec<Vec<f64>> = Vec::new();
@@ -77,7 +77,7 @@ fn bge(walk: usize, weighting: Weighting) -> Dibs {
 }
 
 #[test]
-fn there_are_as_many_dags_as_there_are() {
+fn the_enumeration_finds_every_dag() {
     assert_eq!([1, 2, 3, 4].map(|nodes| all_dags(nodes).len()), [1, 3, 25, 543]);
 }
 
@@ -110,7 +110,7 @@ fn a_walk_has_the_exact_posterior_as_its_limit() {
     }
 }
 
-/// With walks: 0.029 at three variables and 0.029 at four, about what a hundred independent draws would leave.
+/// With walks: 0.029 at three variables and 0.029 at four, about the error of a hundred independent draws.
 #[test]
 fn edge_probabilities_are_near_the_exact_ones() {
     for (nodes, limit) in [(3, 0.05), (4, 0.05)] {
@@ -124,8 +124,8 @@ fn edge_probabilities_are_near_the_exact_ones() {
 /// 100 particles 0.078 and 0.132, 0.035 and 0.090. It is not their number alone: every particle ends on one graph near the
 /// top of its region. Weights by the log joint help only as far as the graphs that matter were found.
 #[test]
-#[ignore = "takes a minute; says what the walk is worth"]
-fn particles_alone_are_less_near() {
+#[ignore = "takes a minute; measures what the walk improves"]
+fn particles_alone_are_less_accurate() {
     for nodes in [3, 4] {
         for weighting in [Weighting::Uniform, Weighting::LogJoint] {
             for particles in [20, 100] {

@@ -232,7 +232,7 @@ fn spread(case: &Case, alpha: f64, estimator: Estimator) -> (f64, f64) {
 }
 
 /// At equal M the column-wise gradient varies less than the joint one and is closer to the truth: by factors of 1.2
-/// to 4 where this was measured (4, 8, 16 variables, noise 0.3 to 10), of which two cases stand here.
+/// to 4 where this was measured (4, 8, 16 variables, noise 0.3 to 10), of which two cases are tested here.
 #[test]
 fn column_wise_gradients_vary_less() {
     for (nodes, noise_sd, alpha, least) in [(4, 1.0, 0.2, 2.0), (8, 3.0, 1.0, 1.2)] {

@@ -12,7 +12,7 @@ use crate::graph::NodeSet;
 use crate::posterior::Knowledge;
 use crate::posterior::bge::Bge;
 
-/// The cases of a part: those in the repository, and all of them where the larger collection is at hand.
+/// The cases of a part: those in the repository, and all of them where the larger collection is available.
 fn cases(part: &str, file: &str) -> Vec<Value> {
     let golden: Value = serde_json::from_str(include_str!("../../../../tests/golden/dibs.json")).unwrap();
     let mut cases = golden[part].as_array().unwrap().clone();

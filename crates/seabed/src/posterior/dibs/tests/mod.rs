@@ -1,4 +1,4 @@
-//! DiBS against the same on paper, finite differences, enumeration, and the reference code's numbers.
+//! DiBS against slow twins, finite differences, enumeration, and the reference code's numbers.
 
 mod exactness;
 mod finite_differences;

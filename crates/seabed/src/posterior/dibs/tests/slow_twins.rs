@@ -1,7 +1,7 @@
-//! The formulas of the nonlinear and linear models and of their estimators, written as they stand on paper.
+//! The formulas of the nonlinear and linear models and of their estimators, written as on paper.
 //!
-//! In double precision, sample after sample; the tests hold them against the reference code's numbers and against
-//! finite differences, and the fast code against them.
+//! In double precision, sample by sample; the tests compare them with the reference code's numbers and with finite
+//! differences, and the fast code with them.
 
 use std::f64::consts::TAU;
 

@@ -40,7 +40,7 @@ fn model(names: &Names, draws: &mut Draws) -> Scm {
     Scm::new(names.clone(), dag, mechanisms, noise).unwrap()
 }
 
-/// What is ranked: number of edges, a noise level, a log-density, and an effect of an intervention.
+/// The ranked quantities: number of edges, a noise level, a log-density, and an effect of an intervention.
 fn statistics(scm: &Scm, data: &Dataset) -> [f64; 4] {
     let effect = scm.sample(1, &Intervention::new([(0, 2.0)]).unwrap(), Seed::new(0).stream(Purpose::Noise));
     [
@@ -94,7 +94,7 @@ fn ranks_of_the_truth_are_uniform() {
 }
 
 #[test]
-fn the_prior_of_graphs_is_the_one_that_is_drawn_here() {
+fn graphs_are_drawn_from_the_prior() {
     let names: Names = (0..NODES).map(|k| format!("X{k}")).collect();
     let prior = EdgePrior::Er { edges_per_node: 1.0 }.of_node(0, &names);
     let sets: [Mask; 3] = [0, bit(1), bit(1) | bit(2)];

@@ -36,7 +36,7 @@ fn all_dags(nodes: usize) -> Vec<Vec<Mask>> {
     (0..1u32 << pairs.len()).map(graph).filter(acyclic).collect()
 }
 
-/// Observations and a few interventions of a random world in which every second possible edge is there.
+/// Observations and a few interventions of a random world in which half of the possible edges are present.
 fn data(nodes: usize, family: Family, seed: u64) -> Dataset {
     let mut draws = Seed::new(seed).stream(Purpose::Parameters).draws();
     let pairs = (0..nodes).flat_map(|i| (i + 1..nodes).map(move |j| (i, j)));
@@ -122,7 +122,7 @@ fn worst(family: Family, nodes: usize, seeds: std::ops::Range<u64>, change: impl
 }
 
 #[test]
-fn there_are_as_many_dags_as_there_are() {
+fn the_enumeration_finds_every_dag() {
     assert_eq!([1, 2, 3, 4, 5].map(|nodes| all_dags(nodes).len()), [1, 3, 25, 543, 29281]);
 }
 
@@ -145,7 +145,7 @@ fn edge_probabilities_of_gaussian_processes_are_exact() {
     }
 }
 
-/// A single candidate: all other parents come in beside it, or are made candidates because they are used.
+/// A single candidate: all other parents are tried beside it, or become candidates because they are used.
 #[test]
 fn parents_that_were_screened_out_come_back() {
     let dags = all_dags(4);
@@ -173,7 +173,7 @@ fn priors_are_those_of_the_enumeration() {
     }
 }
 
-/// Two required chains under one forbidden world: moves of single nodes alone would be stuck.
+/// Two required chains and many forbidden edges: moves of single nodes alone would get stuck.
 #[test]
 fn knowledge_is_that_of_the_enumeration() {
     let nodes = 5;
@@ -196,7 +196,7 @@ fn knowledge_is_that_of_the_enumeration() {
     }
 }
 
-/// The reference program's BGe with the rows left out in which a node was a target, from data to score.
+/// The reference program's BGe without the rows in which a node was a target, from data to score.
 #[test]
 fn linear_scores_are_those_of_the_reference() {
     let golden: Value = serde_json::from_str(include_str!("../../../../tests/golden/dibs.json")).unwrap();

@@ -1,5 +1,5 @@
 //! The simulation against numbers of GeneNetWeaver, for the networks in `shared/dream4` beside the project; and against
-//! numbers for a network of our own, made by a second program that reproduces GeneNetWeaver's to the last bits.
+//! numbers for a network of our own, from a second program that reproduces GeneNetWeaver's to the last bits.
 
 use std::fs;
 use std::path::PathBuf;
@@ -87,7 +87,7 @@ fn check_trace(network: &Network, golden: &Value) {
     }
 }
 
-/// Noise-free wild type and knock-outs, mRNA and proteins, and when they come to rest.
+/// Noise-free wild type and knock-outs, mRNA and proteins, and when they become steady.
 fn check_steady_states(network: &Network, golden: &Value) {
     let genes = network.genes().len();
     let check = |rest: &SteadyState, mrna: Vec<f64>, proteins: Vec<f64>, minutes: &Value| {
@@ -170,7 +170,7 @@ fn noisy_levels_have_the_means_and_deviations_of_genenetweaver() {
         // Of the large networks a few knock-outs are enough.
         for gene in (0..genes).step_by(if genes > 10 { 17 } else { 1 }) {
             let knockout = Intervention::new([(gene, 0.0)]).unwrap();
-            // Enough of them to see tails: some genes are off but for rare bursts, with a kurtosis of 30.
+            // Enough of them to see tails: some genes are off except for rare bursts, with a kurtosis of 30.
             let samples = if genes > 10 { 800 } else { 400 };
             let data = world.experiment(&knockout, samples, stream.at(1 + gene as u64)).unwrap();
             scores.extend(z_scores(&data, &mean[gene], &sd[gene], count("sde_knockout_n")));
@@ -193,7 +193,7 @@ fn noisy_levels_have_the_means_and_deviations_of_genenetweaver() {
 
 /// What GeneNetWeaver reports is a quarter of a standard deviation above the state; the comparison would see it.
 #[test]
-fn the_state_itself_is_told_apart_from_what_is_reported() {
+fn the_state_differs_from_what_is_reported() {
     for (network, golden) in references("InSilicoSize10-Ecoli") {
         let world = Grn::new(network, Measurement { faithful: false, ..Measurement::default() });
         let data =

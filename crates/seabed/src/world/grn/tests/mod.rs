@@ -1,4 +1,4 @@
-//! Gene networks against the same on paper, what must always hold, and the numbers of other programs.
+//! Gene networks against the formulas on paper, against what must always hold, and against the numbers of other programs.
 
 #[cfg(feature = "sbml")]
 mod golden;

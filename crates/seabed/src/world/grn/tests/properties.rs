@@ -1,4 +1,4 @@
-//! What must hold for every network, on networks of our own making.
+//! What must hold for every network, checked on generated ones.
 
 use proptest::prelude::*;
 
@@ -69,7 +69,7 @@ fn steps_with_noise_are_those_on_paper() {
 }
 
 #[test]
-fn lanes_know_nothing_of_each_other() {
+fn lanes_are_independent() {
     let network = networks().next().unwrap();
     let genes = network.genes().len();
     let dynamics = Dynamics::new(&network);
@@ -179,7 +179,7 @@ proptest! {
     }
 }
 
-/// Twice as long changes nothing any more in the corrected mode.
+/// In the corrected mode a run of twice the length changes nothing.
 #[test]
 fn the_corrected_wild_type_is_stationary() {
     let n = 480;
@@ -208,7 +208,7 @@ fn the_corrected_wild_type_is_stationary() {
     }
 }
 
-/// Proteins that regulate nobody are left out of a simulation of mRNA; the numbers are those of one that has them all.
+/// Proteins that regulate nothing are left out of a simulation of mRNA; the numbers are the same as with all of them.
 #[test]
 fn proteins_without_effect_can_be_left_out() {
     let network = networks().nth(2).unwrap();
