@@ -3,6 +3,7 @@
 //! Utility, values and rule are put together here, and the finished batch is evaluated.
 
 use super::batch::{Batch, Chosen, relabelled};
+use super::belief::Belief;
 use super::candidates::{Candidates, most_candidates};
 use super::constraints::Constraints;
 use super::designer::{DesignError, Designer};
@@ -14,20 +15,23 @@ use super::work::Work;
 use crate::graph::Node;
 use crate::num::random::{Purpose, Seed};
 use crate::observer::Observer;
-use crate::scm::{ByName, Ensemble, Intervention};
+use crate::scm::{ByName, Intervention};
+
+/// Evaluations of one design of a finished batch at most: on its own, and with those before it.
+const OWN_WORK: usize = 2;
 
 const NOTHING: Information = Information { nats: 0.0, standard_error: 0.0 };
 
 impl Designer {
     /// The next batch under a belief.
-    pub fn design(
+    pub fn design<'b>(
         &self,
-        ensemble: &Ensemble,
+        belief: impl Into<Belief<'b>>,
         constraints: &Constraints,
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Batch, DesignError> {
-        self.design_after(ensemble, &[], constraints, seed, observer)
+        self.design_after(belief, &[], constraints, seed, observer)
     }
 
     /// The next batch under a belief, when the outcomes of other experiments are still to come.
@@ -35,21 +39,27 @@ impl Designer {
     /// Each of `pending` is one outcome that will be known before those of the batch are used. Their outcomes
     /// are simulated and marginalised: information is what a design adds to all of them. (AIT does not use information:
     /// its choice is the same either way.)
-    pub fn design_after(
+    pub fn design_after<'b>(
         &self,
-        ensemble: &Ensemble,
+        belief: impl Into<Belief<'b>>,
         pending: &[Intervention],
         constraints: &Constraints,
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Batch, DesignError> {
-        let names = ensemble.names();
-        self.check_for(ensemble, constraints.targets().count())?;
+        let belief = belief.into();
+        let names = belief.models.names();
+        self.check_for(belief, constraints.targets().count())?;
         constraints.check(names, self.batch)?;
         check_variables("a pending experiment", pending, names.len())?;
         // Sums and ties in the order of the names, so the order of the variables does not matter.
         let by_name = ByName::new(names);
-        let ensemble = &by_name.sorted(ensemble);
+        let models = &by_name.sorted(belief.models);
+        let graphs = match belief.graphs {
+            Some(graphs) => Some(graphs.reordered(&by_name.names).map_err(|_| DesignError::OtherGraphs)?),
+            None => None,
+        };
+        let belief = Belief { models, graphs: graphs.as_ref() };
         let constraints = &constraints.reordered(&by_name.from).repeated(self.replicates);
         let pending: Vec<Intervention> = pending.iter().map(|d| relabelled(d, &by_name.to)).collect();
         let designer = Self { goal: self.goal.relabelled(&by_name.to), ..self.clone() };
@@ -58,10 +68,11 @@ impl Designer {
         let values = self.strategy.values(&self.values);
         let table = most_candidates(constraints, &values, self.evaluations);
         let looked_at = rule.most_evaluations(table, self.batch);
-        let designs = looked_at.saturating_add(pending.len() + self.batch);
-        let work = Work::new(observer, designs, ensemble.draws().len())?;
+        // A chosen design is simulated once more, and its part of the finished batch on its own and with the others.
+        let designs = looked_at.saturating_add(pending.len() + OWN_WORK * self.batch);
+        let work = Work::new(observer, designs, self.paths(belief))?;
         let stream = seed.stream(Purpose::Design);
-        let mut evaluator = evaluator(utility, &designer, ensemble, &pending, stream, &work)?;
+        let mut evaluator = evaluator(utility, &designer, belief, &pending, stream, &work)?;
         let picker = Picker {
             candidates: Candidates {
                 constraints,
@@ -71,7 +82,7 @@ impl Designer {
                     Values::Sample => evaluator.marginals()?,
                     _ => vec![(0.0, 1.0); names.len()],
                 },
-                names: ensemble.names(),
+                names: models.names(),
                 stream: stream.named("choice"),
             },
             batch: self.batch,
@@ -82,7 +93,7 @@ impl Designer {
         let judged = evaluator.judge(&designs)?;
         work.finish()?;
         let batch = Batch {
-            names: ensemble.names().clone(),
+            names: models.names().clone(),
             information: together(&judged),
             entropy: evaluator.most() - evaluator.pending_worth(),
             chosen: chosen(designs, judged, constraints),
@@ -92,18 +103,19 @@ impl Designer {
     }
 
     /// Information of given designs, each on its own.
-    pub fn score(
+    pub fn score<'b>(
         &self,
-        ensemble: &Ensemble,
+        belief: impl Into<Belief<'b>>,
         designs: &[Intervention],
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Vec<Information>, DesignError> {
-        self.check_for(ensemble, designs.len())?;
-        check_variables("a design", designs, ensemble.names().len())?;
-        let work = Work::new(observer, designs.len(), ensemble.draws().len())?;
+        let belief = belief.into();
+        self.check_for(belief, designs.len())?;
+        check_variables("a design", designs, belief.models.names().len())?;
+        let work = Work::new(observer, OWN_WORK * designs.len(), self.paths(belief))?;
         let (utility, _) = self.strategy.parts();
-        let mut evaluator = evaluator(utility, self, ensemble, &[], seed.stream(Purpose::Design), &work)?;
+        let mut evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
         evaluator.start_round(0)?;
         let scores = evaluator.evaluate(designs)?;
         work.finish()?;
@@ -111,29 +123,38 @@ impl Designer {
     }
 
     /// Information of a given batch, all designs together; 0 for an empty batch.
-    pub fn score_batch(
+    pub fn score_batch<'b>(
         &self,
-        ensemble: &Ensemble,
+        belief: impl Into<Belief<'b>>,
         designs: &[Intervention],
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Information, DesignError> {
-        self.check_for(ensemble, designs.len())?;
-        check_variables("a design", designs, ensemble.names().len())?;
-        let work = Work::new(observer, designs.len(), ensemble.draws().len())?;
+        let belief = belief.into();
+        self.check_for(belief, designs.len())?;
+        check_variables("a design", designs, belief.models.names().len())?;
+        let work = Work::new(observer, OWN_WORK * designs.len(), self.paths(belief))?;
         let (utility, _) = self.strategy.parts();
-        let evaluator = evaluator(utility, self, ensemble, &[], seed.stream(Purpose::Design), &work)?;
+        let evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
         let judged = evaluator.judge(designs)?;
         work.finish()?;
         Ok(together(&judged))
     }
 
     /// Do these settings work with the belief and this many targets?
-    fn check_for(&self, ensemble: &Ensemble, targets: usize) -> Result<(), DesignError> {
+    fn check_for(&self, belief: Belief<'_>, targets: usize) -> Result<(), DesignError> {
         self.check()?;
-        let variables = ensemble.names().len();
+        let variables = belief.models.names().len();
         known("the goal", self.goal.variables(), variables)?;
-        self.check_size(ensemble.draws().len(), variables, targets)
+        if self.strategy.parts().0.needs_graphs() {
+            return if belief.graphs.is_some() { Ok(()) } else { Err(DesignError::NoGraphs) };
+        }
+        self.check_size(belief.models.draws().len(), variables, targets)
+    }
+
+    /// Simulations that a design is evaluated under.
+    fn paths(&self, belief: Belief<'_>) -> usize {
+        if self.strategy.parts().0.needs_graphs() { self.samples } else { belief.models.draws().len() }
     }
 }
 

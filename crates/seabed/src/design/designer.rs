@@ -96,6 +96,14 @@ pub enum DesignError {
         /// Variables of the belief.
         variables: usize,
     },
+    /// A utility about the structure without a belief about graphs.
+    #[error(
+        "this strategy needs graphs with parameters integrated out, which only mcmc-linear and mcmc-gp give"
+    )]
+    NoGraphs,
+    /// Graphs over other variables than the models.
+    #[error("the graphs are over other variables than the models")]
+    OtherGraphs,
     /// The observer asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::graph::Node;
+use crate::graph::{Dag, Node};
 use crate::scm::{Ensemble, Intervention};
 
 /// What the experiments are for.
@@ -21,6 +21,11 @@ pub enum Goal {
         from: Node,
         /// The effect.
         to: Node,
+    },
+    /// Which variables are parents of `of`?
+    Parents {
+        /// The variable.
+        of: Node,
     },
     /// Which variables descend from `of`?
     Descendants {
@@ -50,6 +55,7 @@ impl Goal {
         match *self {
             Self::Everything => Self::Everything,
             Self::Edge { from, to: head } => Self::Edge { from: to[from], to: to[head] },
+            Self::Parents { of } => Self::Parents { of: to[of] },
             Self::Descendants { of } => Self::Descendants { of: to[of] },
             Self::Effect { of, on } => Self::Effect { of: to[of], on: to[on] },
         }
@@ -60,7 +66,7 @@ impl Goal {
         match *self {
             Self::Everything => vec![],
             Self::Edge { from, to } => vec![from, to],
-            Self::Descendants { of } => vec![of],
+            Self::Parents { of } | Self::Descendants { of } => vec![of],
             Self::Effect { of, on } => vec![of, on],
         }
     }
@@ -70,8 +76,10 @@ impl Goal {
         let draws = ensemble.draws();
         match *self {
             Self::Everything => (0..draws.len()).collect(),
-            Self::Edge { from, to } => numbered(draws.iter().map(|draw| draw.dag().has_edge(from, to))),
-            Self::Descendants { of } => numbered(draws.iter().map(|draw| draw.dag().descendants(of))),
+            Self::Edge { .. } | Self::Parents { .. } | Self::Descendants { .. } => {
+                let graphs: Vec<Dag> = draws.iter().map(|draw| draw.dag().clone()).collect();
+                self.groups_of_graphs(&graphs)
+            }
             Self::Effect { of, on } => {
                 let mean = |draw: &crate::scm::Scm, value: f64| {
                     let setting = Intervention::new([(of, value)]).expect("one target with a finite value");
@@ -86,6 +94,21 @@ impl Goal {
                     })
                     .collect();
                 grouped_effects(&effects, ensemble.weights())
+            }
+        }
+    }
+}
+
+impl Goal {
+    /// The answer of every graph, as a group number from 0 on; an effect is there or not.
+    pub(super) fn groups_of_graphs(&self, graphs: &[Dag]) -> Vec<usize> {
+        match *self {
+            Self::Everything => (0..graphs.len()).collect(),
+            Self::Edge { from, to } => numbered(graphs.iter().map(|graph| graph.has_edge(from, to))),
+            Self::Parents { of } => numbered(graphs.iter().map(|graph| graph.parents(of).clone())),
+            Self::Descendants { of } => numbered(graphs.iter().map(|graph| graph.descendants(of))),
+            Self::Effect { of, on } => {
+                numbered(graphs.iter().map(|graph| graph.descendants(of).contains(on)))
             }
         }
     }

@@ -12,15 +12,18 @@
 //! - the result: `batch`, and `record`, its form in files.
 
 mod batch;
+mod belief;
 mod candidates;
 mod choice;
 mod constraints;
 mod designer;
+mod features;
 mod goal;
 mod gp;
 mod information;
 mod named_constraints;
 mod outcomes;
+mod paths;
 mod record;
 mod rule;
 mod settings;
@@ -30,6 +33,7 @@ mod value;
 mod work;
 
 pub use batch::{Batch, Chosen, Evaluated};
+pub use belief::Belief;
 pub use constraints::{Allowed, ConstraintError, Constraints, Levels};
 pub use designer::{DesignError, Designer};
 pub use goal::Goal;

@@ -12,8 +12,21 @@ use super::value::Values;
 pub enum Utility {
     /// Information about the whole model, or about the answer to a question.
     Model,
+    /// Information about the graph, or about the answer to a question, parameters integrated out.
+    Graph,
+    /// Expected squared error of the edge probabilities, parameters integrated out.
+    Edges,
+    /// Expected squared error of the probabilities that one variable is an ancestor of another, parameters integrated out.
+    Ancestors,
     /// How far the draws' expectations are apart, in units of their noise (AIT).
     Discrepancy,
+}
+
+impl Utility {
+    /// Is it about graphs, parameters integrated out?
+    pub fn needs_graphs(self) -> bool {
+        matches!(self, Self::Graph | Self::Edges | Self::Ancestors)
+    }
 }
 
 /// How a batch is picked.
@@ -48,11 +61,17 @@ pub enum Strategy {
     SoftAit,
     /// `GreedyCbed` with a fixed value.
     Abcd,
+    /// One after the other, each the best for the graph together with those before it.
+    GreedyGraph,
+    /// One after the other, each the best for the edges together with those before it.
+    GreedyEdges,
+    /// One after the other, each the best for ancestor relations together with those before it.
+    GreedyAncestors,
 }
 
 impl Strategy {
     /// Every strategy with its name on the command line.
-    pub const ALL: [(&'static str, Self); 7] = [
+    pub const ALL: [(&'static str, Self); 10] = [
         ("cbed", Self::Cbed),
         ("greedy-cbed", Self::GreedyCbed),
         ("soft-cbed", Self::SoftCbed),
@@ -60,6 +79,9 @@ impl Strategy {
         ("ait", Self::Ait),
         ("soft-ait", Self::SoftAit),
         ("abcd", Self::Abcd),
+        ("greedy-graph", Self::GreedyGraph),
+        ("greedy-edges", Self::GreedyEdges),
+        ("greedy-ancestors", Self::GreedyAncestors),
     ];
 
     /// What designs are worth to it, and how it picks them.
@@ -71,6 +93,9 @@ impl Strategy {
             Self::Random => (Utility::Model, Rule::Random),
             Self::Ait => (Utility::Discrepancy, Rule::Best),
             Self::SoftAit => (Utility::Discrepancy, Rule::Soft),
+            Self::GreedyGraph => (Utility::Graph, Rule::Greedy),
+            Self::GreedyEdges => (Utility::Edges, Rule::Greedy),
+            Self::GreedyAncestors => (Utility::Ancestors, Rule::Greedy),
         }
     }
 

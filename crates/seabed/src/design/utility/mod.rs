@@ -6,19 +6,22 @@
 
 mod discrepancy;
 mod model;
+mod structure;
 
 use discrepancy::Discrepancy;
 pub use discrepancy::discrepancy;
 use model::ModelInformation;
+use structure::Structure;
 
 use super::batch::Evaluated;
+use super::belief::Belief;
 use super::designer::Designer;
 use super::information::Information;
 use super::strategy::Utility;
 use super::work::Work;
 use crate::num::random::Stream;
 use crate::observer::Stopped;
-use crate::scm::{Ensemble, Intervention};
+use crate::scm::Intervention;
 
 /// Says what designs are worth under a belief, given pending outcomes and the designs chosen so far.
 ///
@@ -64,14 +67,18 @@ pub(super) struct Judged {
 pub(super) fn evaluator<'a>(
     utility: Utility,
     designer: &Designer,
-    belief: &'a Ensemble,
+    belief: Belief<'a>,
     pending: &[Intervention],
     stream: Stream,
     work: &'a Work<'a>,
 ) -> Result<Box<dyn Evaluator + 'a>, Stopped> {
-    let information = ModelInformation::new(designer, belief, pending, stream, work)?;
-    Ok(match utility {
-        Utility::Model => Box::new(information),
-        Utility::Discrepancy => Box::new(Discrepancy(information)),
+    let models = || ModelInformation::new(designer, belief.models, pending, stream, work);
+    Ok(match (utility, belief.graphs) {
+        (Utility::Graph | Utility::Edges | Utility::Ancestors, Some(graphs)) => {
+            Box::new(Structure::new(utility, designer, graphs, pending, stream, work)?)
+        }
+        (Utility::Discrepancy, _) => Box::new(Discrepancy(models()?)),
+        // Beliefs without graphs are refused before.
+        _ => Box::new(models()?),
     })
 }
