@@ -649,7 +649,7 @@ fn dibs_fits_goes_on_and_starts_warm() {
     let refused = |arguments: &str| refusal(path, &format!("{command} {arguments}"));
     assert!(refused("--posterior dibs-linear --resume s.json").contains("belongs to another posterior"));
     assert!(refused("--posterior dibs-linear --resume nowhere.json").contains("a state is the file"));
-    assert!(refused("--posterior dibs-linear --noise known=-1").contains("positive"));
+    assert!(refused("--posterior dibs-linear --noise known=-1").contains("noise = -1"));
     assert!(refused("--posterior dibs-linear --noise loud").contains("write `learned`"));
 }
 

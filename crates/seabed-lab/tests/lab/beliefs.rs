@@ -200,7 +200,8 @@ fn scores_of_the_newest_fit_serve_the_next() {
         let (_, mut lab) = new_lab(&folder);
         add(&mut lab, &folder, &observations(40, 2), false).unwrap();
         if between {
-            lab.learned_summary(&()).unwrap();
+            propose(&mut lab, &ask).unwrap();
+            lab.undo().unwrap();
         }
         add(&mut lab, &folder, set, false).unwrap();
         let scored = Mutex::new(Vec::new());
