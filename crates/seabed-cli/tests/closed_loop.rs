@@ -1,4 +1,4 @@
-//! Runs and studies as a laboratory computer treats them: killed, out of space, started twice, on other processors.
+//! Runs and studies under real-life conditions: killed, out of space, started twice, on other processors.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -93,8 +93,8 @@ fn assert_same(a: &BTreeMap<PathBuf, Vec<u8>>, b: &BTreeMap<PathBuf, Vec<u8>>) {
     }
 }
 
-/// Starts the command again and again and kills it at random moments, until `kills` kills have struck; then lets it
-/// end. A command that ends before it is killed begins anew, from an empty folder.
+/// Starts the command again and again and kills it at random moments, `kills` times in all; then lets it end. A command
+/// that ends before it is killed starts over, from an empty folder.
 fn killed(folder: &Path, arguments: &str, out: &Path, kills: usize, longest: Duration) {
     let mut moments = Seed::new(7).stream(Purpose::Noise).draws();
     let mut struck = 0;
@@ -143,7 +143,7 @@ fn a_study_that_is_killed_twenty_times_comes_out_the_same() {
 }
 
 #[test]
-fn threads_and_jobs_show_nowhere() {
+fn threads_and_jobs_do_not_change_results() {
     let folder = folder_with("study.toml", STUDY);
     fs::write(folder.path().join("loop.toml"), RUN).unwrap();
     let results: Vec<_> = ["1", "4"]
@@ -207,9 +207,9 @@ fn two_processes_share_a_study() {
     assert_same(&contents(&folder.path().join("alone")), &contents(&folder.path().join("shared")));
 }
 
-/// Any scheduler can carry a study out: one command a line of the manifest, in any order.
+/// Any scheduler can run a study: one command per line of the manifest, in any order.
 #[test]
-fn a_study_can_be_carried_out_one_by_one() {
+fn a_study_can_be_run_one_by_one() {
     let folder = folder_with("study.toml", STUDY);
     done(folder.path(), "sweep study.toml --out alone");
     done(folder.path(), "sweep study.toml --out parts --plan");
@@ -227,7 +227,7 @@ fn a_study_can_be_carried_out_one_by_one() {
     assert_eq!(missing.status.code(), Some(2));
 }
 
-/// One of two worlds cannot be simulated: the other is, and the failure is told.
+/// One of two worlds cannot be simulated: the other one is, and the failure is reported.
 #[test]
 fn a_run_that_fails_does_not_stop_the_others() {
     let folder = folder_with(
@@ -245,14 +245,14 @@ fn a_run_that_fails_does_not_stop_the_others() {
     assert!(folder.path().join("study/runs/0001/metrics.csv").exists());
     let status = String::from_utf8(done(folder.path(), "sweep status study").stdout).unwrap();
     assert!(status.contains("1        0        0       1  all"), "{status}");
-    // The world is there now: the same command tries again.
+    // The world exists now: the same command tries again.
     fs::copy(folder.path().join("b.json"), folder.path().join("a.json")).unwrap();
     done(folder.path(), "sweep study.toml");
 }
 
-/// A file system that fills up: an error that names the file, and a run that goes on when there is space.
+/// A full file system: an error that names the file, and a run that continues once there is space.
 #[test]
-fn a_full_disk_is_an_error_and_the_run_goes_on() {
+fn a_full_disk_is_an_error_and_the_run_continues() {
     let folder = folder_with("loop.toml", RUN);
     done(folder.path(), "run loop.toml --out undisturbed");
     let small = folder.path().join("small");
@@ -280,7 +280,7 @@ fn a_full_disk_is_an_error_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_folder_is_worked_on_by_one_process_and_holds_one_run() {
+fn a_folder_is_used_by_one_process_and_holds_one_run() {
     let folder = folder_with("loop.toml", RUN);
     let long = "run loop.toml --set posterior.steps=100000";
     let mut first = seabed(folder.path(), long).stdout(Stdio::null()).spawn().unwrap();
@@ -327,7 +327,7 @@ fn gene_networks_answer_in_loops() {
         rows.map(Result::unwrap).collect::<Vec<_>>()
     };
     assert!(metrics("genes").iter().all(|row| row["esid"].is_some() && row["eshd"].is_some()));
-    // Networks of our own making have no cycles.
+    // Generated networks have no cycles.
     let Some(cyclic) = seabed_testkit::shared("dream4/insilico_size10_1.xml") else { return };
     fs::copy(cyclic, folder.path().join("cyclic.xml")).unwrap();
     let told = done(folder.path(), "run genes.toml --set world.file=cyclic.xml --out cyclic").stderr;
