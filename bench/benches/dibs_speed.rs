@@ -1,12 +1,12 @@
-//! CPU time of DiBS; with the Python package `dibs-lib` (JAX on the CPU) beside it where there is one.
+//! CPU time of DiBS; with the Python package `dibs-lib` (JAX on the CPU) beside it if it is installed.
 //!
 //!     cargo bench -p seabed-bench --bench dibs_speed          our own times
 //!     bench/dibs_speed                                        also the ratio to the Python package
 //!
 //! Numbers after `--` are the numbers of variables to measure, without whole fits.
 //! Worlds are nonlinear on sparse ER graphs, noise 0.1, 100 observations, 20 particles. The first steps are the
-//! dearest, because edges are undecided then: ours is measured over steps 20 to 60 and over whole fits, the other,
-//! whose steps all cost the same, over steps 10 to 20.
+//! slowest, because edges are still undecided: ours is measured over steps 20 to 60 and over whole fits, the Python
+//! package, whose steps all cost the same, over steps 10 to 20.
 
 use std::process::Command;
 use std::sync::Mutex;

@@ -4,8 +4,8 @@
 //!     cargo bench -p seabed-bench --bench mcmc_speed -- table    cost over d and N
 //!     cargo bench -p seabed-bench --bench mcmc_speed -- linear 20 100   one case
 //!
-//! Worlds are ER with one edge a node; linear ones have weights ±[0.5, 2] and noise 0.5, nonlinear ones are networks with
-//! noise 0.1. Half of the rows are observed, half single interventions at random targets.
+//! Worlds are ER with one edge per node; linear ones have weights ±[0.5, 2] and noise 0.5, nonlinear ones are networks with
+//! noise 0.1. Half of the rows are observations, half single interventions at random targets.
 
 use std::sync::Mutex;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! What the measurements share: the CPU clock, the memory mark, a table of medians, and random data.
+//! Shared by the benchmarks: the CPU clock, peak memory, a table of medians, and random data.
 
 use std::hint::black_box;
 use std::time::Duration;
