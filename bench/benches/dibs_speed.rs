@@ -125,7 +125,7 @@ fn draw(variables: usize, rows: usize, seed: u64) -> Dataset {
     scm.experiment(&Intervention::none(), rows, Seed::new(seed).stream(Purpose::Noise)).expect("finite")
 }
 
-/// CPU ms a step and peak memory in MB of the Python package on the same data, in a process of its own.
+/// CPU ms per step and peak memory in MB of the Python package on the same data, in a separate process.
 fn theirs(python: &std::ffi::OsStr, data: &Dataset) -> Option<(f64, f64)> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/dibs_python.py");
     let folder = tempfile::tempdir().expect("a temporary directory");

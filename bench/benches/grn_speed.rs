@@ -17,7 +17,7 @@ use seabed_bench::cpu_time_of;
 /// Samples of each experiment: a multiple of what is simulated side by side.
 const SAMPLES: usize = 128;
 
-/// Shortest of so many runs: others use the machine too.
+/// The shortest of this many runs counts, because others use the machine too.
 const RUNS: usize = 5;
 
 fn main() {

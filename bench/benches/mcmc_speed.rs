@@ -46,7 +46,7 @@ fn main() {
 }
 
 fn line(family: Family, variables: usize, rows: usize) {
-    // The peak of memory starts anew with every line; where that cannot be, it is that of all lines so far.
+    // Peak memory is reset for every line; where that is impossible, it is the peak so far.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     let data = random_data(family == Family::Linear, variables, rows / 2, rows - rows / 2, 1).1;
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! `seabed evaluate`: compares a graph or an ensemble with the truth, and tells how easy the data make it.
+//! `seabed evaluate`: compares a graph or an ensemble with the truth, and measures how easy the data make it.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

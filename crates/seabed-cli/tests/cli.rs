@@ -64,9 +64,12 @@ fn help_is_as_reviewed() {
 fn the_first_command_of_the_readme_works() {
     let command = command_of_the_readme(1);
     let folder = folder();
-    let told = output(folder.path(), command.strip_prefix("cargo run --release -- ").unwrap());
-    assert_eq!(told.matches("round  samples  E-SHD  E-SID  AUROC  AUPRC  information  seconds").count(), 2);
-    assert!(told.ends_with("report written to seabed-demo/report.html\n"), "{told}");
+    let printed = output(folder.path(), command.strip_prefix("cargo run --release -- ").unwrap());
+    assert_eq!(
+        printed.matches("round  samples  E-SHD  E-SID  AUROC  AUPRC  information  seconds").count(),
+        2
+    );
+    assert!(printed.ends_with("report written to seabed-demo/report.html\n"), "{printed}");
     let page = fs::read_to_string(folder.path().join("seabed-demo/report.html")).unwrap();
     assert!(page.matches("<svg").count() > 6 && !page.contains("http://") && !page.contains("https://"));
 }
@@ -156,14 +159,14 @@ fn the_guide_to_gene_networks_works() {
 #[test]
 fn gene_networks_that_cannot_be_simulated_are_refused() {
     let folder = folder();
-    let told = |arguments: &str| refusal(folder.path(), &format!("simulate grn {arguments}"));
-    assert!(told("").contains("--network"));
-    assert!(told("--network nowhere.xml").contains("nowhere.xml: there is no such file"));
+    let refused = |arguments: &str| refusal(folder.path(), &format!("simulate grn {arguments}"));
+    assert!(refused("").contains("--network"));
+    assert!(refused("--network nowhere.xml").contains("nowhere.xml: there is no such file"));
     fs::write(folder.path().join("bad.xml"), "<!DOCTYPE a><sbml/>").unwrap();
-    assert!(told("--network bad.xml").contains("bad.xml: the file has a document type declaration"));
-    let made = |rest: &str| told(&format!("--generate yeast-like --genes 5 {rest}"));
+    assert!(refused("--network bad.xml").contains("bad.xml: the file has a document type declaration"));
+    let made = |rest: &str| refused(&format!("--generate yeast-like --genes 5 {rest}"));
     assert!(
-        told("--generate ecoli-like --genes 1").contains("a generated network has 2 to 2000 genes, not 1")
+        refused("--generate ecoli-like --genes 1").contains("a generated network has 2 to 2000 genes, not 1")
     );
     assert!(made("--knockout G9").contains("--knockout: there is no variable \"G9\""));
     assert!(made("--do G1=-1").contains("a factor is at least 0"));

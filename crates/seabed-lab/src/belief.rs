@@ -105,7 +105,7 @@ impl Lab {
         key: &str,
         observer: &dyn Observer,
     ) -> Result<Fit, LabError> {
-        // A state that is edited or of another version is useless: the fit starts anew.
+        // A state that is edited or of another version is useless: the fit starts over.
         let saved = |key: &str| -> Result<Option<posterior::State>, LabError> {
             Ok(self.unfinished(key)?.and_then(|text| posterior::State::from_json(&text).ok()))
         };

@@ -16,7 +16,7 @@ use super::variables::Variables;
 /// What is set, to what, in the laboratory's units; ascending by node.
 pub type Settings = Vec<(Node, f64)>;
 
-/// Values of one measurement in the laboratory's units, and who was intervened on.
+/// Values of one measurement in the laboratory's units, and its intervention targets.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
     /// Ascending.
@@ -221,7 +221,7 @@ impl State {
     pub fn data(&self) -> (Option<Dataset>, usize) {
         let list = self.variables.list();
         let mut columns: Vec<Vec<f64>> = vec![Vec::new(); list.len()];
-        let (mut targets, mut aside) = (Vec::new(), 0);
+        let (mut targets, mut left_out) = (Vec::new(), 0);
         for row in self.rows() {
             let values: Option<Vec<f64>> = row
                 .cells
@@ -230,7 +230,7 @@ impl State {
                 .map(|(cell, variable)| cell.and_then(|value| variable.transform.apply(value)))
                 .collect();
             let Some(values) = values else {
-                aside += 1;
+                left_out += 1;
                 continue;
             };
             for (column, value) in columns.iter_mut().zip(values) {
@@ -238,6 +238,6 @@ impl State {
             }
             targets.push(NodeSet::of(list.len(), row.targets.iter().copied()));
         }
-        (Dataset::new(self.variables.names().clone(), columns, targets).ok(), aside)
+        (Dataset::new(self.variables.names().clone(), columns, targets).ok(), left_out)
     }
 }

@@ -35,8 +35,8 @@ impl Lab {
         work: impl FnOnce(&Change<'_>, &State) -> Result<T, LabError>,
     ) -> Result<T, LabError> {
         let lab = self.path.clone();
-        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
-        let transaction = match begun {
+        let started = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let transaction = match started {
             Ok(transaction) => transaction,
             Err(error) => return Err(super::open::classify_sqlite_error(&lab, error)),
         };

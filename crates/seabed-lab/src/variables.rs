@@ -264,7 +264,7 @@ pub fn draft(data: &Dataset, source: &str) -> String {
          # bounds     lowest and highest value it can be set to; or `levels = [0, 1, 10]`: the only ones\n\
          # cost       of an experiment on it\n\n\
          [knowledge]\n\
-         forbidden = []  # [\"A\", \"B\"]: A is no direct cause of B\n\
+         forbidden = []  # [\"A\", \"B\"]: A is not a direct cause of B\n\
          required = []   # [\"A\", \"B\"]: A is a direct cause of B\n\
          tiers = []      # [\"A\"], [\"B\", \"C\"]: no later tier causes an earlier one\n"
     );

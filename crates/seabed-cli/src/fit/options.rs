@@ -192,7 +192,7 @@ impl Options {
                 };
                 self.chains_option().or(self.dibs_option()).or(self.chains_or_dibs_option())
             }
-            // One without options of its own.
+            // A posterior without its own options.
             _ => self
                 .chains_option()
                 .or(self.dibs_option())

@@ -24,7 +24,7 @@ struct Paper {
     /// (experiment, replicate): status, cells.
     records: BTreeMap<(i64, u32), Line>,
     /// Extra rows as first recorded.
-    brought: Vec<Line>,
+    extras: Vec<Line>,
 }
 
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ fn on_paper(state: &State) -> Paper {
         }
         if experiment.proposal.is_none() {
             let first = &experiment.records[&1][0].row;
-            paper.brought.push((joined(&first.targets), first.cells.clone()));
+            paper.extras.push((joined(&first.targets), first.cells.clone()));
         }
     }
     paper
@@ -258,7 +258,7 @@ impl Both {
         let text = format!("a,b,c,intervention_targets\n1,{which},2.5,b\n");
         let recorded = self.lab.record("extra.csv", text.as_bytes(), false, false, "").unwrap();
         let row = ("b".to_string(), vec![Some(1.0), Some(which as f64), Some(2.5)]);
-        if self.paper.brought.contains(&row) {
+        if self.paper.extras.contains(&row) {
             assert_eq!((recorded.action, recorded.known), (None, 1));
             return;
         }
@@ -268,7 +268,7 @@ impl Both {
         assert_eq!(recorded.extra, [id]);
         after.experiments.insert(id, (false, vec![("b".into(), which as f64)], 1));
         after.records.insert((id, 1), ("done".into(), row.1.clone()));
-        after.brought.push(row);
+        after.extras.push(row);
         self.done(after);
     }
 
