@@ -94,12 +94,12 @@ fn print(text: &str) -> Result<(), Failure> {
     writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| Failure::writing(None, error))
 }
 
-fn bad(problem: String) -> Failure {
+fn input_error(problem: String) -> Failure {
     Failure::Input(anyhow::anyhow!(problem))
 }
 
 /// `do(A = 1 nM, B = 2)`.
-fn shown(targets: &[(String, f64)], units: &dyn Fn(&str) -> String) -> String {
+fn describe(targets: &[(String, f64)], units: &dyn Fn(&str) -> String) -> String {
     let setting = |(name, value): &(String, f64)| match units(name).as_str() {
         "" => format!("{name} = {value}"),
         unit => format!("{name} = {value} {unit}"),

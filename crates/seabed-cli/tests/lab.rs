@@ -292,7 +292,7 @@ fn bad_files_are_named_and_left_alone() {
     assert!(refused(at, "lab new c.lab --variables c.toml", 2).contains("the file already exists"));
     assert!(refused(at, "lab new c.lab --from data.csv", 2).contains("the file already exists"));
     assert!(refused(at, "lab propose c.lab --strategy best", 2).contains("expected one of `cbed`"));
-    assert!(refused(at, "lab propose c.lab --posterior best", 2).contains("expected one of `bootstrap`"));
+    assert!(refused(at, "lab propose c.lab --posterior best", 2).contains("possible values: mcmc-gp"));
     assert!(refused(at, "lab propose c.lab --set design.sample=3", 2).contains("unknown field `sample`"));
     assert!(refused(at, "lab propose c.lab --budget 0.5", 2).contains("the cheapest experiment costs 1"));
     assert!(refused(at, "lab form c.lab 7", 2).contains("there is no proposal 7"));

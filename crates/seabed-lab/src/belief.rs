@@ -60,12 +60,12 @@ impl Lab {
         posterior: &PosteriorSettings,
     ) -> Result<Option<Belief>, LabError> {
         let (Some(data), _) = state.data() else { return Ok(None) };
-        self.kept(&key(&data, state, posterior))
+        self.stored(&key(&data, state, posterior))
     }
 
     /// The belief after the rows in force, stored or fitted now. The observer watches the fit; a stopped fit is continued
     /// the next time.
-    pub(crate) fn believe(
+    pub(crate) fn fitted_belief(
         &mut self,
         state: &State,
         settings: &PosteriorSettings,
@@ -73,7 +73,7 @@ impl Lab {
     ) -> Result<Belief, LabError> {
         let (Some(data), set_aside) = state.data() else { return Err(LabError::NoData) };
         let key = key(&data, state, settings);
-        if let Some(belief) = self.kept(&key)? {
+        if let Some(belief) = self.stored(&key)? {
             return Ok(belief);
         }
         let clock = Instant::now();
@@ -89,9 +89,9 @@ impl Lab {
             seconds: clock.elapsed().as_secs_f64(),
         };
         let text = serde_json::to_string(&summary).expect("numbers and texts");
-        let id = self.keep_belief(&key, &time::now(), &text, &fit.ensemble.to_npz())?;
+        let id = self.store_belief(&key, &time::now(), &text, &fit.ensemble.to_npz())?;
         if let Some(state) = &fit.state {
-            self.keep_unfinished(NEWEST, &state.to_json())?;
+            self.store_unfinished(NEWEST, &state.to_json())?;
         }
         Ok(Belief { id, summary, ensemble: fit.ensemble })
     }
@@ -115,12 +115,12 @@ impl Lab {
         let fit = campaign.fit(&checkpointer);
         checkpointer.failed()?;
         if let Err(CampaignError::Fit(FitError::Stopped(reached))) = &fit {
-            self.keep_unfinished(key, &reached.to_json())?;
+            self.store_unfinished(key, &reached.to_json())?;
         }
         Ok(fit?)
     }
 
-    fn kept(&self, key: &str) -> Result<Option<Belief>, LabError> {
+    fn stored(&self, key: &str) -> Result<Option<Belief>, LabError> {
         let Some((id, summary, ensemble)) = self.belief(key)? else { return Ok(None) };
         self.parsed_belief(id, &summary, &ensemble).map(Some)
     }
@@ -174,7 +174,7 @@ impl Observer for Checkpointer<'_> {
         let Ok(mut checkpoints) = self.inner.lock() else { return false };
         if checkpoints.last.elapsed() >= CHECKPOINT_EVERY {
             checkpoints.last = Instant::now();
-            checkpoints.failed = checkpoints.lab.keep_unfinished(self.key, &state()).err();
+            checkpoints.failed = checkpoints.lab.store_unfinished(self.key, &state()).err();
         }
         checkpoints.failed.is_none()
     }

@@ -22,17 +22,17 @@ pub(super) fn seal(connection: &Connection, action: i64) -> rusqlite::Result<()>
 }
 
 /// The actions whose rows have changed since.
-pub(super) fn broken(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
+pub(super) fn altered(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
     let mut query = connection.prepare("SELECT id, digest FROM action ORDER BY id")?;
     let kept: Vec<(i64, Option<String>)> =
         query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
-    let mut broken = Vec::new();
+    let mut altered = Vec::new();
     for (action, kept) in kept {
         if kept != Some(digest(connection, action)?) {
-            broken.push(action);
+            altered.push(action);
         }
     }
-    Ok(broken)
+    Ok(altered)
 }
 
 fn digest(connection: &Connection, action: i64) -> rusqlite::Result<String> {

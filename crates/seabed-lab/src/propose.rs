@@ -147,7 +147,7 @@ impl Lab {
         request.check()?;
         for _ in 0..MOST_TRIES {
             let state = self.state()?;
-            let belief = self.believe(&state, &request.posterior, observer)?;
+            let belief = self.fitted_belief(&state, &request.posterior, observer)?;
             let (designed, settings) = designed(&state, &belief, request, observer)?;
             let kept = self.change(|change, now| {
                 // If others have changed the campaign meanwhile, the batch is designed again.

@@ -102,7 +102,7 @@ impl Lab {
     pub fn summary(&self) -> Result<Summary, LabError> {
         let state = self.state()?;
         let (belief, fresh) = self.newest_belief(&state)?;
-        let mut summary = self.of(&state, belief.as_ref())?;
+        let mut summary = self.summarise(&state, belief.as_ref())?;
         summary.not_yet_learned = !fresh && summary.rows > 0;
         if let Some(proposal) = state.proposals.last().filter(|_| fresh) {
             summary.hardly_worth = Some(hardly_worth(&proposal.designed));
@@ -115,8 +115,8 @@ impl Lab {
     pub fn learned_summary(&mut self, observer: &dyn Observer) -> Result<Summary, LabError> {
         let state = self.state()?;
         let request = last_request(&state);
-        let belief = self.believe(&state, &request.posterior, observer)?;
-        let mut summary = self.of(&state, Some(&belief))?;
+        let belief = self.fitted_belief(&state, &request.posterior, observer)?;
+        let mut summary = self.summarise(&state, Some(&belief))?;
         if state.variables.constraints(None, None, 1).targets().next().is_some() {
             let (next, _) = designed(&state, &belief, &request, observer)?;
             summary.next_information = Some(next.information);
@@ -126,7 +126,7 @@ impl Lab {
         Ok(summary)
     }
 
-    fn of(&self, state: &State, belief: Option<&Belief>) -> Result<Summary, LabError> {
+    fn summarise(&self, state: &State, belief: Option<&Belief>) -> Result<Summary, LabError> {
         let names = state.variables.names();
         let named = |settings: &[(usize, f64)]| -> Vec<(String, f64)> {
             settings.iter().map(|&(node, value)| (names[node].clone(), value)).collect()

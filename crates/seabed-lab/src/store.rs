@@ -76,7 +76,7 @@ impl Lab {
     }
 
     /// Stores a belief; the state of its unfinished fit is no longer needed.
-    pub(super) fn keep_belief(
+    pub(super) fn store_belief(
         &mut self,
         key: &str,
         at: &str,
@@ -105,7 +105,7 @@ impl Lab {
     }
 
     /// Stores the state of an unfinished fit.
-    pub(super) fn keep_unfinished(&self, key: &str, state: &str) -> Result<(), LabError> {
+    pub(super) fn store_unfinished(&self, key: &str, state: &str) -> Result<(), LabError> {
         let sql =
             "INSERT INTO unfinished VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET state = excluded.state";
         self.connection.execute(sql, [key, state]).map(|_| ()).map_err(|error| self.failed(error))
@@ -116,9 +116,9 @@ impl Lab {
         let mut problems = self.problems("integrity_check").map_err(|error| self.failed(error))?;
         let broken = self.problems("foreign_key_check").map_err(|error| self.failed(error))?;
         problems.extend(broken.into_iter().map(|table| format!("a row of {table} has a dangling reference")));
-        let broken = digest::broken(&self.connection).map_err(|error| self.failed(error))?;
+        let altered = digest::altered(&self.connection).map_err(|error| self.failed(error))?;
         problems
-            .extend(broken.into_iter().map(|id| format!("the data of action {id} were changed afterwards")));
+            .extend(altered.into_iter().map(|id| format!("the data of action {id} were changed afterwards")));
         match self.state() {
             Err(LabError::Damaged { problem, .. }) => problems.push(problem),
             Err(other) => return Err(other),

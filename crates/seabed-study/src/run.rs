@@ -67,9 +67,9 @@ pub fn run(
     folder.write_truth(world.names(), world.truth())?;
     let mut data = world.observations(config.world.observations)?;
     for round in 0..=config.rounds {
-        let ensemble = believe(config, folder, &world, &data, round, observer, events)?;
+        let ensemble = fit_round(config, folder, &world, &data, round, observer, events)?;
         if round < config.rounds {
-            let designed = choose(config, folder, &ensemble, round, observer)?;
+            let designed = design_round(config, folder, &ensemble, round, observer)?;
             let outcomes = match folder.outcomes(round)? {
                 Some(outcomes) => outcomes,
                 None => {
@@ -95,7 +95,7 @@ pub fn run(
 }
 
 /// The belief of a round, from its file or from the data.
-fn believe(
+fn fit_round(
     config: &Config,
     folder: &RunFolder,
     world: &SimulatedWorld,
@@ -130,7 +130,7 @@ fn believe(
 }
 
 /// The batch of a round, from its file or from the belief.
-fn choose(
+fn design_round(
     config: &Config,
     folder: &RunFolder,
     ensemble: &Ensemble,

@@ -38,7 +38,7 @@ pub fn as_text(batch: &Batch, ensemble: &Ensemble, wanted: usize, seconds: f64) 
             chosen.information.standard_error,
             chosen.gain,
             chosen.cost,
-            shown(&chosen.design, ensemble.names())
+            describe(&chosen.design, ensemble.names())
         )?;
     }
     writeln!(
@@ -87,12 +87,12 @@ pub fn scores(
     }
     writeln!(out, "{:>11}  {:>7}  experiment", "information", "±")?;
     for (design, score) in designs.iter().zip(scores) {
-        writeln!(out, "{:>11.4}  {:>7.4}  {}", score.nats, score.standard_error, shown(design, names))?;
+        writeln!(out, "{:>11.4}  {:>7.4}  {}", score.nats, score.standard_error, describe(design, names))?;
     }
     Ok(())
 }
 
-fn shown(design: &Intervention, names: &Names) -> String {
+fn describe(design: &Intervention, names: &Names) -> String {
     let setting = |&(node, value): &(Node, f64)| format!("do({} = {})", names[node], value);
     design.settings().iter().map(setting).collect::<Vec<_>>().join(", ")
 }

@@ -8,7 +8,7 @@ use seabed::data::{ReadOptions, read_table, write_atomically};
 use seabed_lab::{Lab, Variables, draft};
 use serde_json::json;
 
-use super::{Campaign, Opener, bad, print};
+use super::{Campaign, Opener, input_error, print};
 use crate::failure::Failure;
 
 /// Create a campaign from a variables file, or draft such a file from data.
@@ -45,7 +45,8 @@ pub fn new(arguments: &New) -> Result<(), Failure> {
         return write_draft(campaign, data, &arguments.ignore);
     }
     let path = arguments.variables.as_deref().unwrap_or(Path::new(""));
-    let text = fs::read_to_string(path).map_err(|error| bad(format!("{}: {error}", path.display())))?;
+    let text =
+        fs::read_to_string(path).map_err(|error| input_error(format!("{}: {error}", path.display())))?;
     let variables = Variables::from_toml(&text, &path.display().to_string())?;
     Lab::create(campaign, &text, arguments.seed, &arguments.note)?;
     let targets = variables.list().iter().filter(|variable| variable.intervene).count();
@@ -59,7 +60,7 @@ pub fn new(arguments: &New) -> Result<(), Failure> {
 fn write_draft(campaign: &Path, data: &Path, ignore: &[String]) -> Result<(), Failure> {
     let place = campaign.with_extension("toml");
     if place.exists() || place == *campaign {
-        return Err(bad(format!(
+        return Err(input_error(format!(
             "{}: the file already exists; remove it or choose another name",
             place.display()
         )));
@@ -135,5 +136,5 @@ pub fn check(arguments: &Check, open: &Opener) -> Result<(), Failure> {
     if problems.is_empty() {
         return Ok(());
     }
-    Err(bad(format!("{}: {}", arguments.file.campaign.display(), problems.join("; "))))
+    Err(input_error(format!("{}: {}", arguments.file.campaign.display(), problems.join("; "))))
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use seabed_lab::{AddOptions, Correction, Recorded, Status, experiment_name};
 use serde_json::json;
 
-use super::{Campaign, Opener, bad, print};
+use super::{Campaign, Opener, input_error, print};
 use crate::failure::Failure;
 
 /// Add measurements: observations, or rows in which variables were set.
@@ -121,8 +121,8 @@ pub fn amend(arguments: &Amend, open: &Opener) -> Result<(), Failure> {
     let single = !arguments.values.is_empty() || arguments.status.is_some();
     if form.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
         if single {
-            return Err(bad(
-                "--set and --status correct a single experiment; name it instead of a form".into()
+            return Err(input_error(
+                "--set and --status correct a single experiment; name it instead of a form".into(),
             ));
         }
         let content = read(form)?;
@@ -131,7 +131,7 @@ pub fn amend(arguments: &Amend, open: &Opener) -> Result<(), Failure> {
         return print_recorded(&recorded, &arguments.what, arguments.json);
     }
     if !single {
-        return Err(bad(format!(
+        return Err(input_error(format!(
             "{}: say what to correct, with --set NAME=VALUE or --status",
             arguments.what
         )));
@@ -140,14 +140,15 @@ pub fn amend(arguments: &Amend, open: &Opener) -> Result<(), Failure> {
         Some((name, "NA" | "")) => Ok((name.to_string(), None)),
         Some((name, value)) => match value.trim().parse::<f64>() {
             Ok(number) if number.is_finite() => Ok((name.to_string(), Some(number))),
-            _ => {
-                Err(bad(format!("--set {text}: {value:?} is not a finite number; write NA if it is missing")))
-            }
+            _ => Err(input_error(format!(
+                "--set {text}: {value:?} is not a finite number; write NA if it is missing"
+            ))),
         },
-        None => Err(bad(format!("--set {text}: write NAME=VALUE"))),
+        None => Err(input_error(format!("--set {text}: write NAME=VALUE"))),
     };
     let status = |name: &String| {
-        Status::named(name).ok_or_else(|| bad(format!("--status {name}: write done, failed or pending")))
+        Status::named(name)
+            .ok_or_else(|| input_error(format!("--status {name}: write done, failed or pending")))
     };
     let correction = Correction {
         experiment: arguments.what.clone(),
@@ -160,7 +161,7 @@ pub fn amend(arguments: &Amend, open: &Opener) -> Result<(), Failure> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path).map_err(|error| bad(format!("{}: {error}", path.display())))
+    fs::read(path).map_err(|error| input_error(format!("{}: {error}", path.display())))
 }
 
 fn warn(warnings: &[String]) {

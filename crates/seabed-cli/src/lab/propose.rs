@@ -11,7 +11,7 @@ use seabed_lab::{ProposalRequest, Proposed, State, experiment_name, write_form};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{Campaign, Opener, bad, print, shown};
+use super::{Campaign, Opener, describe, input_error, print};
 use crate::design::parse_goal;
 use crate::failure::Failure;
 use crate::progress::{Bar, stop_on_interrupt};
@@ -77,7 +77,7 @@ pub fn propose(arguments: &Propose, open: &Opener) -> Result<(), Failure> {
     let campaign = &arguments.file.campaign;
     let mut lab = open.open(campaign)?;
     if let Some(path) = arguments.out.as_ref().filter(|path| path.exists()) {
-        return Err(bad(format!("{}: the file already exists; choose another name", path.display())));
+        return Err(input_error(format!("{}: the file already exists; choose another name", path.display())));
     }
     let request = request(arguments, &lab.state()?)?;
     stop_on_interrupt();
@@ -118,7 +118,7 @@ fn place(campaign: &Path, proposal: i64) -> PathBuf {
 /// Never replaces an existing form, which may have been filled in.
 fn save_form(path: &Path, state: &State, proposal: i64) -> Result<(), Failure> {
     if path.exists() {
-        return Err(bad(format!(
+        return Err(input_error(format!(
             "{}: the file already exists, so the form of proposal {proposal} was not written; `seabed lab form CAMPAIGN \
              {proposal} --out FILE` writes it elsewhere",
             path.display()
@@ -169,7 +169,7 @@ fn print_proposal(
             experiment.standard_error,
             experiment.gain,
             experiment.cost,
-            shown(&experiment.targets, &unit)
+            describe(&experiment.targets, &unit)
         );
     }
     text += &format!(
@@ -201,13 +201,13 @@ pub fn form(arguments: &Form, open: &Opener) -> Result<(), Failure> {
     let id = match (arguments.proposal, state.proposals.last()) {
         (Some(id), _) if known(id) => id,
         (Some(id), _) => {
-            return Err(bad(format!(
+            return Err(input_error(format!(
                 "there is no proposal {id}, or it was undone; `seabed lab status` lists them"
             )));
         }
         (None, Some(last)) => last.id,
         (None, None) => {
-            return Err(bad("there is no proposal yet; make one with `seabed lab propose`".into()));
+            return Err(input_error("there is no proposal yet; make one with `seabed lab propose`".into()));
         }
     };
     let place = arguments.out.clone().unwrap_or_else(|| place(campaign, id));

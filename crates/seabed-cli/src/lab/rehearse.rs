@@ -9,7 +9,7 @@ use seabed::num::random::{Purpose, Seed};
 use seabed::scm::{Intervention, Scm};
 use seabed::world::World;
 
-use super::{bad, print};
+use super::{input_error, print};
 use crate::failure::Failure;
 
 /// Fill in a form from a model instead of a laboratory, to rehearse a campaign.
@@ -33,13 +33,13 @@ pub struct Rehearse {
 
 pub fn rehearse(arguments: &Rehearse) -> Result<(), Failure> {
     let name = arguments.form.display().to_string();
-    let file = File::open(&arguments.form).map_err(|error| bad(format!("{name}: {error}")))?;
+    let file = File::open(&arguments.form).map_err(|error| input_error(format!("{name}: {error}")))?;
     let mut sheet = Sheet::read(file, &name)?;
     let scm = Scm::read(&arguments.scm)?;
     let names = scm.names().clone();
     let column = |wanted: &str| {
         let missing = || {
-            bad(format!(
+            input_error(format!(
                 "{name}: there is no column {wanted:?}; this is not a form for the model's variables"
             ))
         };
@@ -54,11 +54,11 @@ pub fn rehearse(arguments: &Rehearse) -> Result<(), Failure> {
         let set = row.cells[targets].split(TARGET_SEPARATOR).map(str::trim).filter(|name| !name.is_empty());
         let setting = |target: &str| {
             let node = position(&names, target)
-                .ok_or_else(|| bad(format!("{place}: {target:?} is not a variable")))?;
+                .ok_or_else(|| input_error(format!("{place}: {target:?} is not a variable")))?;
             let value = row.cells[places[node]].parse::<f64>();
             value
                 .map(|value| (node, value))
-                .map_err(|_| bad(format!("{place}: {target} is a target without a value")))
+                .map_err(|_| input_error(format!("{place}: {target} is a target without a value")))
         };
         let settings = set.map(setting).collect::<Result<Vec<_>, _>>()?;
         let stream = Seed::new(arguments.seed).stream(Purpose::Noise);

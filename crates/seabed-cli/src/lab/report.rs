@@ -8,7 +8,7 @@ use seabed::evaluate::MetricRow;
 use seabed_lab::{Experiment, RoundSummary, State, Summary};
 use seabed_report::{Intervention, RunView, run_html};
 
-use super::{Campaign, Opener, bad, print};
+use super::{Campaign, Opener, input_error, print};
 use crate::failure::Failure;
 use crate::report::curves;
 
@@ -30,14 +30,14 @@ pub fn report(arguments: &Report, open: &Opener) -> Result<(), Failure> {
     let lab = open.open(campaign)?;
     let (state, summary) = (lab.state()?, lab.summary()?);
     let Some(probabilities) = lab.edge_probabilities()? else {
-        return Err(bad(
+        return Err(input_error(
             "nothing has been learned yet; run `seabed lab status --fit` or `seabed lab propose`".into(),
         ));
     };
     let title = campaign.file_stem().map_or("campaign".into(), |stem| stem.to_string_lossy().into_owned());
     let place = arguments.out.clone().unwrap_or_else(|| campaign.with_extension("html"));
     if place == *campaign {
-        return Err(bad(format!(
+        return Err(input_error(format!(
             "{}: this is the campaign's file; name another one with --out",
             place.display()
         )));

@@ -3,7 +3,7 @@
 use clap::Args;
 use seabed_lab::{Edge, Summary};
 
-use super::{Campaign, Opener, print, shown};
+use super::{Campaign, Opener, describe, print};
 use crate::failure::Failure;
 use crate::progress::{Bar, stop_on_interrupt};
 
@@ -55,7 +55,7 @@ fn as_text(summary: &Summary) -> String {
         (pending, failed) => format!("{pending} outcomes are pending, {failed} failed:"),
     });
     for outcome in summary.pending.iter().take(MOST_SHOWN) {
-        let what = shown(&outcome.targets, &|_| String::new());
+        let what = describe(&outcome.targets, &|_| String::new());
         lines.push(format!("  {} replicate {}  {what}", outcome.experiment, outcome.replicate));
     }
     if summary.pending.len() > MOST_SHOWN {
