@@ -111,7 +111,7 @@ pub struct Undo {
 
 pub fn undo(arguments: &Undo, open: &Opener) -> Result<(), Failure> {
     let undone = open.open(&arguments.file.campaign)?.undo()?.action;
-    print(&format!("undone: action {} of {}: {} {}", undone.id, undone.at, undone.kind, undone.what))
+    print(&format!("undone: action {} from {}: {} {}", undone.id, undone.at, undone.kind, undone.what))
 }
 
 /// Check the campaign's file for damage.

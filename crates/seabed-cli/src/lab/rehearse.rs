@@ -56,9 +56,9 @@ pub fn rehearse(arguments: &Rehearse) -> Result<(), Failure> {
             let node = position(&names, target)
                 .ok_or_else(|| input_error(format!("{place}: {target:?} is not a variable")))?;
             let value = row.cells[places[node]].parse::<f64>();
-            value
-                .map(|value| (node, value))
-                .map_err(|_| input_error(format!("{place}: {target} is a target without a value")))
+            value.map(|value| (node, value)).map_err(|_| {
+                input_error(format!("{place}: the value of {target} is missing or not a number"))
+            })
         };
         let settings = set.map(setting).collect::<Result<Vec<_>, _>>()?;
         let stream = Seed::new(arguments.seed).stream(Purpose::Noise);
