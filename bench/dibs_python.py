@@ -1,4 +1,4 @@
-"""CPU ms a step and peak MB of the Python package `dibs-lib` on a table of ours: python dibs_python.py data.csv"""
+"""CPU ms per step and peak MB of the Python package `dibs-lib` on one of our tables: python dibs_python.py data.csv"""
 
 import csv
 import resource

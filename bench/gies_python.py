@@ -1,4 +1,4 @@
-"""CPU seconds and adjacency matrix of the Python package `gies` on a table of ours: python gies_python.py data.csv"""
+"""CPU seconds and adjacency matrix of the Python package `gies` on one of our tables: python gies_python.py data.csv"""
 
 import csv
 import sys

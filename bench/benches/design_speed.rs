@@ -1,7 +1,7 @@
 //! Seconds to design a batch of 10: `cargo bench -p seabed-bench --bench design_speed`.
 //!
-//! Ensembles of networks with 5 hidden units on ER graphs with one edge per node; m = 100 outcomes a draw, 5 values a
-//! target. The last column is the time that the paper reports for c = 20 on a GPU and 64 cores.
+//! Ensembles of networks with 5 hidden units on ER graphs with one edge per node; m = 100 outcomes per draw, 5 values
+//! per target. The last column is the time that the paper reports for c = 20 on a GPU and 64 cores.
 
 use std::time::Instant;
 

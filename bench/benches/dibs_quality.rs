@@ -1,9 +1,9 @@
-//! AUROC and average precision of DiBS on the data sets of the reference code, beside what it reached on them.
+//! AUROC and average precision of DiBS on the data sets of the reference code, beside the reference's own results.
 //!
 //!     cargo bench -p seabed-bench --bench dibs_quality
 //!
-//! Reads `shared/golden/dibs/quality` beside the clone. The same data, noise known; as many steps as the reference
-//! took, and our default number of steps.
+//! Reads `shared/golden/dibs/quality` beside the clone. Same data, known noise; once with as many steps as the
+//! reference, once with our default.
 
 use std::path::Path;
 

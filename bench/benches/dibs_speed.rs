@@ -1,12 +1,12 @@
-//! CPU time of DiBS; with the Python package `dibs-lib` (JAX on the CPU) beside it where there is one.
+//! CPU time of DiBS; with the Python package `dibs-lib` (JAX on the CPU) beside it if it is installed.
 //!
 //!     cargo bench -p seabed-bench --bench dibs_speed          our own times
 //!     bench/dibs_speed                                        also the ratio to the Python package
 //!
 //! Numbers after `--` are the numbers of variables to measure, without whole fits.
 //! Worlds are nonlinear on sparse ER graphs, noise 0.1, 100 observations, 20 particles. The first steps are the
-//! dearest, because edges are undecided then: ours is measured over steps 20 to 60 and over whole fits, the other,
-//! whose steps all cost the same, over steps 10 to 20.
+//! slowest, because edges are still undecided: ours is measured over steps 20 to 60 and over whole fits, the Python
+//! package, whose steps all cost the same, over steps 10 to 20.
 
 use std::process::Command;
 use std::sync::Mutex;
@@ -125,7 +125,7 @@ fn draw(variables: usize, rows: usize, seed: u64) -> Dataset {
     scm.experiment(&Intervention::none(), rows, Seed::new(seed).stream(Purpose::Noise)).expect("finite")
 }
 
-/// CPU ms a step and peak memory in MB of the Python package on the same data, in a process of its own.
+/// CPU ms per step and peak memory in MB of the Python package on the same data, in a separate process.
 fn theirs(python: &std::ffi::OsStr, data: &Dataset) -> Option<(f64, f64)> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/dibs_python.py");
     let folder = tempfile::tempdir().expect("a temporary directory");

@@ -1,4 +1,4 @@
-//! CPU time of GIES and of the bootstrap; with the Python package `gies` beside it where there is one.
+//! CPU time of GIES and of the bootstrap; with the Python package `gies` beside it if it is installed.
 //!
 //!     cargo bench -p seabed-bench --bench gies_speed          our own times
 //!     bench/gies_speed                                        also the ratio to the Python package
@@ -35,7 +35,7 @@ fn main() {
         Bootstrap::default().fit(&data, &Knowledge::none(50), Seed::new(1), &()).expect("enough rows")
     });
     println!(
-        "bootstrap, p = 50, n = 200, 100 draws: {:.3} s, CPU {:.3} s, {} different graphs",
+        "bootstrap, p = 50, n = 200, 100 draws: {:.3} s, CPU {:.3} s, {} distinct graphs",
         start.elapsed().as_secs_f64(),
         cpu.as_secs_f64(),
         fit.ensemble.draws().len()

@@ -83,12 +83,12 @@ fn random_graphs() {
     for nodes in [20, 50, 1000] {
         let seeds: Vec<u64> = (0..GRAPHS).collect();
         for per_node in [1.0, 2.0, 4.0, nodes as f64 / 2.0] {
-            measure(&format!("Erdős–Rényi, {nodes} nodes, {per_node} edges a node"), &seeds, |&k| {
+            measure(&format!("Erdős–Rényi, {nodes} nodes, {per_node} edges per node"), &seeds, |&k| {
                 erdos_renyi(nodes, per_node, stream(k, 7)).expect("a density that can be drawn")
             });
         }
         for per_node in [1, 2] {
-            measure(&format!("scale-free, {nodes} nodes, {per_node} edges a node"), &seeds, |&k| {
+            measure(&format!("scale-free, {nodes} nodes, {per_node} edges per node"), &seeds, |&k| {
                 scale_free(nodes, per_node, stream(k, 8)).expect("a density that can be drawn")
             });
         }
@@ -103,7 +103,7 @@ fn graphs(make: impl Fn(u64) -> EssentialGraph) -> Vec<EssentialGraph> {
     (0..GRAPHS).map(make).collect()
 }
 
-/// A DAG with exactly so many edges, uniform given a random order.
+/// A DAG with exactly this many edges, uniform given a random order.
 fn ordered(nodes: usize, edges: usize, stream: Stream) -> Dag {
     let mut draws = stream.draws();
     let mut order: Vec<Node> = (0..nodes).collect();

@@ -1,8 +1,8 @@
 //! CPU time of the gene networks: `cargo bench -p seabed-bench --bench grn_speed [-- NETWORK.xml …]`.
 //!
 //! For each network a wild-type sample, a sweep (one sample of every knock-out), and all steady states without noise.
-//! Without files, networks of our own of 10 and 50 genes. GeneNetWeaver in a warm JVM takes 1.6–2.5 ms a wild-type sample and
-//! 0.32–0.71 s a sweep at 50 genes; ours should take a tenth of it or less.
+//! Without files, generated networks of 10 and 50 genes. GeneNetWeaver in a warm JVM takes 1.6–2.5 ms per wild-type sample
+//! and 0.32–0.71 s per sweep at 50 genes; ours should take a tenth of that or less.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -17,7 +17,7 @@ use seabed_bench::cpu_time_of;
 /// Samples of each experiment: a multiple of what is simulated side by side.
 const SAMPLES: usize = 128;
 
-/// Shortest of so many runs: others use the machine too.
+/// The shortest of this many runs counts, because others use the machine too.
 const RUNS: usize = 5;
 
 fn main() {

@@ -5,7 +5,7 @@
 //!     cargo bench -p seabed-bench --bench mcmc_quality -- sachs FOLDER       the proteins, against the textbook graph
 //!
 //! 100 observations and 0, 50 and 100 single interventions at random targets; noise unknown to all. Means over seeds,
-//! and the mean difference to the chains with its standard error: paired, for the worlds are the same.
+//! and the mean difference from the chains with its standard error, paired because the worlds are the same.
 
 use std::path::Path;
 

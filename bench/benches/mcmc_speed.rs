@@ -4,8 +4,8 @@
 //!     cargo bench -p seabed-bench --bench mcmc_speed -- table    cost over d and N
 //!     cargo bench -p seabed-bench --bench mcmc_speed -- linear 20 100   one case
 //!
-//! Worlds are ER with one edge a node; linear ones have weights ±[0.5, 2] and noise 0.5, nonlinear ones are networks with
-//! noise 0.1. Half of the rows are observed, half single interventions at random targets.
+//! Worlds are ER with one edge per node; linear ones have weights ±[0.5, 2] and noise 0.5, nonlinear ones are networks with
+//! noise 0.1. Half of the rows are observations, half single interventions at random targets.
 
 use std::sync::Mutex;
 use std::time::Instant;
@@ -46,7 +46,7 @@ fn main() {
 }
 
 fn line(family: Family, variables: usize, rows: usize) {
-    // The peak of memory starts anew with every line; where that cannot be, it is that of all lines so far.
+    // Peak memory is reset for every line; where that is impossible, it is the peak so far.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     let data = random_data(family == Family::Linear, variables, rows / 2, rows - rows / 2, 1).1;
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! What the measurements share: the CPU clock, the memory mark, a table of medians, and random data.
+//! Shared by the benchmarks: the CPU clock, peak memory, a table of medians, and random data.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub fn cpu_time_of<R>(work: impl FnOnce() -> R) -> (Duration, R) {
     (cpu_time() - start, result)
 }
 
-/// A figure of /proc/self/status in kB, where Linux tells it; 0 elsewhere. `VmHWM` is the peak memory.
+/// A figure of /proc/self/status in kB, on Linux; 0 elsewhere. `VmHWM` is the peak memory.
 pub fn status_kb(field: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with(field)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `seabed demo`: a closed loop to look at.
+//! `seabed demo`: a closed loop to watch.
 
 use std::path::PathBuf;
 
@@ -7,20 +7,20 @@ use seabed::settings::Keys;
 use seabed_study::{Outcome, Sweep};
 
 use crate::failure::Failure;
-use crate::report::of_study;
+use crate::report::report_study;
 use crate::rounds::Live;
 use crate::run::print;
 
 /// Watch designed experiments find causes faster than random ones, in less than a minute.
 ///
 /// A world of ten variables with nonlinear mechanisms, 50 observations, five rounds of ten experiments: once chosen by
-/// what they are expected to teach, once at random. The folder seabed-demo gets both runs and a report.
+/// expected information, once at random. Both runs and a report are written to the folder seabed-demo.
 #[derive(Args)]
 pub struct Arguments {
     /// Seed of the world.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where to put it.
+    /// Output folder.
     #[arg(long, value_name = "FOLDER", default_value = "seabed-demo")]
     out: PathBuf,
 }
@@ -56,6 +56,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     sweep.write_results()?;
     let place = arguments.out.join("report.html");
-    of_study(&sweep, &arguments.out, &place, None, Some(0))?;
-    print(&format!("the report is {}\n", place.display()))
+    report_study(&sweep, &arguments.out, &place, None, Some(0))?;
+    print(&format!("report written to {}\n", place.display()))
 }

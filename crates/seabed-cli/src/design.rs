@@ -28,9 +28,9 @@ pub use question::parse_goal;
 
 /// Choose the next batch of experiments: which variables to set, and to which values.
 ///
-/// From an ensemble (.npz, .json) or from data (.csv, .parquet), which are first fitted as `seabed fit` does. Prints
-/// each experiment with the information it is expected to give about the causal model, in nats, and what the whole
-/// batch is worth. --out writes a form for the laboratory to fill in.
+/// Starts from an ensemble (.npz, .json), or from data (.csv, .parquet), which are first fitted as by `seabed fit`.
+/// Prints the expected information of each experiment about the causal model, in nats, and that of the whole batch.
+/// --out writes a form for the laboratory to fill in.
 #[derive(Args)]
 #[command(
     after_help = "Example: seabed design data.csv --batch 8 --target X1 --target X3 --levels X3=0,1,2 --out batch.csv"
@@ -41,50 +41,50 @@ pub struct Arguments {
     /// Number of experiments.
     #[arg(long, default_value_t = 10, value_name = "COUNT", allow_negative_numbers = true)]
     batch: usize,
-    /// How the batch is put together.
+    /// How the batch is chosen.
     #[arg(long, default_value = "soft-cbed", value_name = "NAME", value_parser = strategy)]
     strategy: Strategy,
     /// How values are chosen.
     #[arg(long, value_enum, default_value_t = ValuesName::GpUcb)]
     values: ValuesName,
-    /// The value of --values fixed; the nearest allowed one is taken.
+    /// The value for --values fixed, or the nearest allowed one.
     #[arg(long, default_value_t = 0.0, value_name = "VALUE", allow_negative_numbers = true)]
     fixed_value: f64,
-    /// The values of --values grid; evenly spread ones without it.
+    /// The values for --values grid [default: evenly spaced].
     #[arg(long, value_name = "VALUES", value_delimiter = ',', allow_negative_numbers = true)]
     grid: Vec<f64>,
-    /// Outcomes simulated of each draw (m).
+    /// Outcomes simulated per draw (m).
     #[arg(long, default_value_t = 100, value_name = "COUNT")]
     samples: usize,
-    /// Values tried for each target (T).
+    /// Values tried per target (T).
     #[arg(long, default_value_t = 5, value_name = "COUNT")]
     evaluations: usize,
     /// How often each experiment is repeated.
     #[arg(long, default_value_t = 1, value_name = "COUNT")]
     replicates: usize,
-    /// Of the soft strategies, in nats: the lower, the more the best designs are preferred.
+    /// Temperature of the soft strategies, in nats: lower values favour the best designs more.
     #[arg(long, default_value_t = 2.0, value_name = "NATS", allow_negative_numbers = true)]
     temperature: f64,
     /// How information is estimated.
     #[arg(long, value_enum, default_value_t = EstimatorName::Nested)]
     estimator: EstimatorName,
-    /// What to learn: `edge=A,B`, `descendants=A` or `effect=A,B`; the whole model without it.
+    /// What to learn: `edge=A,B`, `descendants=A` or `effect=A,B` [default: the whole model].
     #[arg(long, value_name = "QUESTION")]
     goal: Option<String>,
     #[command(flatten)]
     constraints: constraints::Options,
-    /// Instead of choosing, evaluate this design; repeat it.
+    /// Evaluate this design instead of choosing a batch (repeatable).
     #[arg(long = "score", value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     scored: Vec<String>,
     #[arg(long, default_value = "mcmc-gp", value_name = "NAME", value_parser = posterior_parser(), help = POSTERIOR_HELP)]
     posterior: PosteriorKind,
-    /// Draws of the posterior, when data are fitted: as many as `seabed fit` takes without it (mcmc and bootstrap).
+    /// Draws from the posterior when fitting data, mcmc and bootstrap only [default: as `seabed fit`].
     #[arg(long, value_name = "COUNT")]
     draws: Option<usize>,
-    /// Forbidden and required edges (.toml), when data are fitted.
+    /// Forbidden and required edges (.toml) when fitting data.
     #[arg(long, value_name = "FILE")]
     knowledge: Option<PathBuf>,
-    /// A column of the data to leave out; repeat it for several.
+    /// A column of the data to leave out (repeatable).
     #[arg(long, value_name = "COLUMN")]
     ignore: Vec<String>,
     /// Seed of the fit, the simulated outcomes and the random choices.
@@ -93,10 +93,10 @@ pub struct Arguments {
     /// Write the batch as a form for the laboratory (.csv).
     #[arg(long, value_name = "FILE", conflicts_with = "scored")]
     out: Option<PathBuf>,
-    /// Write the information of every value that was tried (.csv).
+    /// Write the information of every value tried (.csv).
     #[arg(long, value_name = "FILE", conflicts_with = "scored")]
     curves: Option<PathBuf>,
-    /// Print JSON for programs.
+    /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
 }
@@ -105,7 +105,7 @@ pub struct Arguments {
 enum ValuesName {
     /// One value for all.
     Fixed,
-    /// Draws around what is observed.
+    /// Random values around the observed ones.
     Sample,
     /// A list of values.
     Grid,
@@ -119,7 +119,7 @@ enum EstimatorName {
     Nested,
     /// An upper bound.
     Bound,
-    /// Entropy over the draws, as ABCD writes it.
+    /// Entropy over the draws, as in ABCD.
     Entropy,
 }
 
@@ -151,7 +151,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if arguments.out.is_some() && arguments.out == arguments.curves {
         return Err(Failure::Input(anyhow::anyhow!(
-            "--out and --curves name one file; give each a file of its own"
+            "--out and --curves name the same file; give each its own"
         )));
     }
     let constraints = arguments.constraints.constraints(names, data.as_ref())?;
@@ -166,12 +166,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let written = if arguments.json {
         writeln!(io::stdout().lock(), "{}", print::as_json(&batch, &ensemble, seconds, cpu_seconds))
     } else {
-        print::for_people(&batch, &ensemble, arguments.batch, seconds)
+        print::as_text(&batch, &ensemble, arguments.batch, seconds)
     };
     written.map_err(|error| Failure::writing(None, error))
 }
 
-/// The ensemble, and the data that it was fitted to, if it was.
+/// The ensemble, and the data it was fitted to, if any.
 fn belief(arguments: &Arguments) -> Result<(Ensemble, Option<Dataset>), Failure> {
     let path = &arguments.belief;
     let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
@@ -192,7 +192,7 @@ fn belief(arguments: &Arguments) -> Result<(Ensemble, Option<Dataset>), Failure>
     Ok((fit.ensemble, Some(data)))
 }
 
-/// All but the goal, for which the variables must be known.
+/// Everything but the goal, which needs the names of the variables.
 fn designer(arguments: &Arguments) -> Designer {
     Designer {
         strategy: arguments.strategy,

@@ -1,4 +1,4 @@
-//! `seabed evaluate`: a graph or an ensemble against the truth, and how easy the data make it.
+//! `seabed evaluate`: compares a graph or an ensemble with the truth, and measures how easy the data make it.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -30,19 +30,19 @@ pub struct Arguments {
     /// An ensemble of models: .npz or .json.
     #[arg(long, value_name = "FILE")]
     ensemble: Option<PathBuf>,
-    /// Data (.csv, .parquet): how easily they give the causal order away and, with an ensemble, how well it
+    /// Data (.csv, .parquet), to see how much of the causal order they reveal and, with an ensemble, how well it
     /// predicts them.
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
-    /// A column of the data to leave out; repeat it for several.
+    /// A column of the data to leave out (repeatable).
     #[arg(long, value_name = "COLUMN", requires = "data")]
     ignore: Vec<String>,
-    /// Print JSON for programs.
+    /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
 }
 
-/// One line of the result: the promised field name, the value, and what it means to a person.
+/// One line of the result: the documented field name, the value, and what it means.
 struct Line {
     field: &'static str,
     value: Value,
@@ -73,7 +73,7 @@ fn graph_lines(
     path: &Path,
 ) -> Result<Vec<Line>, Failure> {
     let names = common_names(truth, estimate);
-    note_lone_names(truth, estimate);
+    note_unmatched_names(truth, estimate);
     let truth = aligned_dag(truth, &names, &arguments.truth)?;
     let estimate = in_file(path, estimate.aligned(&names))?;
     let (once, twice, distance) = if estimate.has_undirected_edges() {
@@ -178,16 +178,16 @@ fn data_lines(
             Line {
                 field: "var_sortability",
                 value: json!(found.var_sortability),
-                meaning: "how far sorting by variance gives the causal order (0.5: not at all)",
+                meaning: "how well sorting by variance gives the causal order (0.5: not at all)",
             },
             Line {
                 field: "r2_sortability",
                 value: json!(found.r2_sortability),
-                meaning: "how far sorting by R² gives the causal order (0.5: not at all)",
+                meaning: "how well sorting by R² gives the causal order (0.5: not at all)",
             },
         ]),
         Err(error) => {
-            eprintln!("note: {}: no sortability: {error}", path.display());
+            eprintln!("note: {}: sortability is undefined: {error}", path.display());
             let undefined = |field| Line { field, value: Value::Null, meaning: "not defined for these data" };
             lines.extend([undefined("var_sortability"), undefined("r2_sortability")]);
         }
@@ -202,7 +202,7 @@ fn data_lines(
     Ok(lines)
 }
 
-/// A graph from CSV, or that of a model in JSON.
+/// A graph in CSV, or the graph of a model in JSON.
 fn read_any_graph(path: &Path) -> Result<GraphFile, Failure> {
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
         let scm = Scm::read(path)?;
@@ -225,17 +225,17 @@ fn common_names(truth: &GraphFile, estimate: &GraphFile) -> Vec<String> {
 }
 
 /// Two edge lists may name different variables without being wrong; a misspelling looks the same.
-fn note_lone_names(truth: &GraphFile, estimate: &GraphFile) {
+fn note_unmatched_names(truth: &GraphFile, estimate: &GraphFile) {
     if truth.complete || estimate.complete {
         return;
     }
     for (here, there, file) in [(truth, estimate, "the truth"), (estimate, truth, "the estimate")] {
-        let lone: Vec<&str> =
+        let unmatched: Vec<&str> =
             here.names.iter().filter(|name| !there.names.contains(name)).map(String::as_str).collect();
-        if !lone.is_empty() {
+        if !unmatched.is_empty() {
             eprintln!(
-                "note: only {file} names {}: taken for variables without edges in the other",
-                lone.join(", ")
+                "note: only {file} contains {}: assumed to have no edges in the other",
+                unmatched.join(", ")
             );
         }
     }
@@ -245,7 +245,7 @@ fn aligned_dag(graph: &GraphFile, names: &[String], path: &Path) -> Result<Dag, 
     in_file(path, graph.aligned(names).and_then(|graph| graph.to_dag()))
 }
 
-/// Says in which file the error is.
+/// Adds the name of the file to the error.
 fn in_file<T>(path: &Path, result: Result<T, seabed::data::DataError>) -> Result<T, Failure> {
     result.map_err(|error| Failure::Input(anyhow::anyhow!("{}: {error}", path.display())))
 }

@@ -1,4 +1,4 @@
-//! How a command ends when it does not end well.
+//! How a failed command ends: its message and its exit code.
 
 use std::io;
 use std::path::Path;
@@ -15,15 +15,15 @@ use seabed::world::{SyntheticError, WorldError};
 use seabed_lab::LabError;
 use seabed_study::StudyError;
 
-/// Why a command stopped.
+/// Why a command failed.
 pub enum Failure {
     /// The user's files or arguments: exit code 2.
     Input(anyhow::Error),
-    /// The machine: exit code 1.
+    /// The environment: exit code 1.
     Work(anyhow::Error),
     /// Ctrl-C: exit code 130.
     Stopped(anyhow::Error),
-    /// Whoever read our output went away; there is nobody to tell.
+    /// The reader of our output has gone; nobody is left to tell.
     OutputClosed,
 }
 
@@ -37,7 +37,7 @@ impl Failure {
         }
     }
 
-    /// Says what is wrong and gives the exit code.
+    /// Prints the message and gives the exit code.
     pub fn report(self) -> ExitCode {
         match self {
             Self::Input(error) => {
@@ -57,7 +57,7 @@ impl Failure {
     }
 }
 
-/// Errors that say whose fault they are.
+/// Errors that have a kind.
 macro_rules! with_kind {
     ($($error:ty),*) => {$(
         impl From<$error> for Failure {

@@ -37,16 +37,16 @@ pub struct Arguments {
     /// Forbidden and required edges and tiers (.toml).
     #[arg(long, value_name = "FILE")]
     knowledge: Option<PathBuf>,
-    /// A column of the data to leave out; repeat it for several.
+    /// A column of the data to leave out (repeatable).
     #[arg(long, value_name = "COLUMN")]
     ignore: Vec<String>,
-    /// Seed of all randomness.
+    /// Random seed.
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Save the ensemble: .npz or .json.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Print JSON for programs.
+    /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -55,7 +55,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (clock, cpu) = (Instant::now(), cpu_time());
-    let form = arguments.out.as_deref().map(ensemble_form).transpose()?;
+    let format = arguments.out.as_deref().map(ensemble_format).transpose()?;
     let data = read_data(&arguments.data, &arguments.ignore)?;
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
     let posterior = arguments.options.posterior(arguments.posterior, &data)?;
@@ -69,12 +69,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             (ensemble.clone(), print::Learned::Single(ensemble, Box::new(found)))
         }
         _ => {
-            let fit = fitted(arguments, &posterior, &data, &knowledge)?;
+            let fit = run_fit(arguments, &posterior, &data, &knowledge)?;
             (fit.ensemble.clone(), print::Learned::Fit(Box::new(fit)))
         }
     };
-    if let (Some(path), Some(form)) = (&arguments.out, form) {
-        write_atomically(path, |out| out.write_all(&form.bytes(&ensemble)))
+    if let (Some(path), Some(format)) = (&arguments.out, format) {
+        write_atomically(path, |out| out.write_all(&format.bytes(&ensemble)))
             .map_err(|error| Failure::writing(Some(path), error))?;
     }
     let seconds = clock.elapsed().as_secs_f64();
@@ -87,8 +87,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     written.map_err(|error| Failure::writing(None, error))
 }
 
-/// The fit, until it ends or the user interrupts it.
-fn fitted(
+/// Fits until the end or until the user interrupts.
+fn run_fit(
     arguments: &Arguments,
     posterior: &Posterior,
     data: &Dataset,
@@ -115,7 +115,7 @@ fn fitted(
             let path = options.state.clone().unwrap_or_else(beside);
             save_state(&path, &state)?;
             return Err(Failure::Stopped(anyhow::anyhow!(
-                "interrupted; {}; {} holds what there is: the same command with --resume {} goes on",
+                "interrupted; {}; saved to {}: continue with the same command and --resume {}",
                 state.describe(),
                 path.display(),
                 path.display()
@@ -124,7 +124,9 @@ fn fitted(
         ended => ended?,
     };
     if let Some(warning) = &fit.warning {
-        eprintln!("warning: {warning}. More --sweeps may help; more --chains show more of the differences");
+        eprintln!(
+            "warning: {warning}. More --sweeps may help; more --chains reveal more of the disagreement"
+        );
     }
     if let (Some(path), Some(state)) = (&options.state, &fit.state) {
         save_state(path, state)?;
@@ -132,13 +134,13 @@ fn fitted(
     Ok(fit)
 }
 
-/// The file forms of an ensemble.
-enum EnsembleForm {
+/// The file formats of an ensemble.
+enum EnsembleFormat {
     Json,
     Npz,
 }
 
-impl EnsembleForm {
+impl EnsembleFormat {
     fn bytes(&self, ensemble: &Ensemble) -> Vec<u8> {
         match self {
             Self::Json => ensemble.to_json().into_bytes(),
@@ -147,10 +149,10 @@ impl EnsembleForm {
     }
 }
 
-fn ensemble_form(path: &Path) -> Result<EnsembleForm, Failure> {
+fn ensemble_format(path: &Path) -> Result<EnsembleFormat, Failure> {
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("json") => Ok(EnsembleForm::Json),
-        Some("npz") => Ok(EnsembleForm::Npz),
+        Some("json") => Ok(EnsembleFormat::Json),
+        Some("npz") => Ok(EnsembleFormat::Npz),
         _ => Err(Failure::Input(anyhow::anyhow!(
             "{}: ensembles are written as .npz or .json; the name must end in one of them",
             path.display()
@@ -158,7 +160,7 @@ fn ensemble_form(path: &Path) -> Result<EnsembleForm, Failure> {
     }
 }
 
-/// The knowledge of a file, or none.
+/// The background knowledge in a file, or none without a file.
 pub fn read_knowledge(path: Option<&Path>, data: &Dataset) -> Result<Knowledge, Failure> {
     let Some(path) = path else { return Ok(Knowledge::none(data.variables())) };
     let in_file = |problem: String| Failure::Input(anyhow::anyhow!("{}: {problem}", path.display()));
@@ -168,10 +170,7 @@ pub fn read_knowledge(path: Option<&Path>, data: &Dataset) -> Result<Knowledge, 
 
 fn read_state(path: &Path) -> Result<State, Failure> {
     let problem = |reason: String| {
-        Failure::Input(anyhow::anyhow!(
-            "{}: {reason}; a state is the file that --state writes",
-            path.display()
-        ))
+        Failure::Input(anyhow::anyhow!("{}: {reason}; expected a file written by --state", path.display()))
     };
     let text = fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
     State::from_json(&text).map_err(|error| problem(error.to_string()))

@@ -16,10 +16,10 @@ use seabed_lab::Lab;
 
 use crate::failure::Failure;
 
-/// Keep the campaign of a real laboratory: data, proposals, results, and what is believed, in one file.
+/// Manage the campaign of a real laboratory: data, proposals, results and beliefs, in one file.
 ///
-/// Every command that changes the campaign does so as a whole or not at all, and can be taken back with `undo`; nothing
-/// is ever deleted from the file. Several people may use it at once.
+/// Every change is made completely or not at all, and can be reverted with `undo`; nothing is ever deleted from the
+/// file. Several people may use it at once.
 #[derive(Args)]
 #[command(after_help = "A campaign, from data to a report:\n  \
 seabed lab new cells.lab --from data.csv     # drafts cells.toml: edit it\n  \
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Opens campaigns as the user wants to wait for them.
+/// Opens campaigns, waiting for other writers as long as the user allows.
 struct Opener {
     wait: Duration,
 }
@@ -81,25 +81,25 @@ impl Opener {
     }
 }
 
-/// The campaign's file, which every command begins with.
+/// The campaign's file, the first argument of every command.
 #[derive(Args)]
 struct Campaign {
     /// The campaign's file.
     campaign: PathBuf,
 }
 
-/// Lines to standard output.
+/// Prints a line to standard output.
 fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| Failure::writing(None, error))
 }
 
-fn bad(problem: String) -> Failure {
+fn input_error(problem: String) -> Failure {
     Failure::Input(anyhow::anyhow!(problem))
 }
 
 /// `do(A = 1 nM, B = 2)`.
-fn shown(targets: &[(String, f64)], units: &dyn Fn(&str) -> String) -> String {
+fn describe(targets: &[(String, f64)], units: &dyn Fn(&str) -> String) -> String {
     let setting = |(name, value): &(String, f64)| match units(name).as_str() {
         "" => format!("{name} = {value}"),
         unit => format!("{name} = {value} {unit}"),

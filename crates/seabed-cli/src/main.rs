@@ -48,7 +48,7 @@ enum Command {
 fn main() -> ExitCode {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        // A damaged file, which is reported as an error.
+        // The decoder panics on a damaged file, which is reported as an error instead.
         if std::thread::current().name() != Some(seabed::data::parquet::DECODER_THREAD) {
             report(panic);
         }

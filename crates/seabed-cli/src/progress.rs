@@ -18,20 +18,20 @@ pub fn stop_on_interrupt() {
     });
 }
 
-/// A bar that shows what it observes.
+/// A progress bar of the work it observes.
 pub struct Bar {
     bar: ProgressBar,
 }
 
 impl Bar {
-    /// Nothing is done yet.
+    /// An empty bar.
     pub fn new() -> Self {
         let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {eta} left")
             .expect("the template is well formed");
         Self { bar: ProgressBar::new(0).with_style(style) }
     }
 
-    /// Nothing of so many pieces is done; `what` they are, in the plural.
+    /// An empty bar for this many pieces of work; `what` names them, in the plural.
     pub fn of(pieces: u64, what: &str) -> Self {
         let bar = Self::new();
         bar.bar.set_length(pieces);
@@ -39,12 +39,12 @@ impl Bar {
         bar
     }
 
-    /// One more piece is done; from any thread.
+    /// Counts one more piece as done; may be called from any thread.
     pub fn advance(&self) {
         self.bar.inc(1);
     }
 
-    /// A line that stays, above the bar; without a terminal a line on standard error.
+    /// Prints a permanent line above the bar, or on standard error if that is not a terminal.
     pub fn say(&self, line: &str) {
         if self.bar.is_hidden() {
             eprintln!("{line}");
@@ -53,8 +53,8 @@ impl Bar {
         }
     }
 
-    /// Takes the bar away for a moment, while something else is printed.
-    pub fn aside(&self, print: impl FnOnce()) {
+    /// Hides the bar while something else is printed.
+    pub fn suspend(&self, print: impl FnOnce()) {
         self.bar.suspend(print);
     }
 }
@@ -76,10 +76,10 @@ impl Observer for Bar {
     }
 }
 
-/// Shows nothing, and hears Ctrl-C: for work of which somebody else shows the progress.
-pub struct Unseen;
+/// Shows nothing but stops on Ctrl-C: for work whose progress is shown elsewhere.
+pub struct Silent;
 
-impl Observer for Unseen {
+impl Observer for Silent {
     fn progress(&self, _: &Progress<'_>) -> bool {
         !INTERRUPTED.load(Ordering::Relaxed)
     }

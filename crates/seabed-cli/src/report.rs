@@ -1,4 +1,4 @@
-//! `seabed report`: pages and figures of a run or a study.
+//! `seabed report`: the page and the figures of a run or a study.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,23 +13,23 @@ use seabed_study::{RunFolder, Sweep};
 use crate::failure::Failure;
 use crate::run::print;
 
-/// Make a report of a run or a study: one HTML page that needs no network, and the figures as SVG.
+/// Write a report of a run or a study: one self-contained HTML page, and the figures as SVG.
 ///
-/// A study shows each metric against the number of interventional samples, mean and standard error over seeds, one
-/// line a strategy, and compares the strategies in pairs of the same seed. A run shows what is believed, beside the
-/// truth, the experiments that were made, and what each value of each target promised in the last round.
+/// For a study: each metric against the number of interventional samples, mean and standard error over seeds, one
+/// line per strategy, and comparisons of strategies paired by seed. For a run: the learned edges beside the truth, the
+/// experiments made, and the expected information of each value of each target in the last round.
 #[derive(Args)]
 #[command(after_help = "Example: seabed report linear && xdg-open linear/report.html")]
 pub struct Arguments {
     /// The folder of `seabed run`, `seabed sweep` or `seabed demo`.
     folder: PathBuf,
-    /// Where the page goes; report.html in the folder if it is not given. Figures go into `figures` beside it.
+    /// Where to write the page [default: report.html in the folder]. Figures go into `figures` beside it.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The line that the others are compared with; the random one if it is not given.
+    /// The line to compare the others with [default: the random one].
     #[arg(long, value_name = "LINE")]
     baseline: Option<String>,
-    /// A run of the study to show in detail, by its number.
+    /// Number of a run of the study to show in detail.
     #[arg(long, value_name = "INDEX")]
     run: Option<usize>,
 }
@@ -39,11 +39,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let place = arguments.out.clone().unwrap_or_else(|| folder.join("report.html"));
     if folder.join("sweep.toml").exists() {
         let sweep = Sweep::load(folder)?;
-        of_study(&sweep, folder, &place, arguments.baseline.as_deref(), arguments.run)?;
+        report_study(&sweep, folder, &place, arguments.baseline.as_deref(), arguments.run)?;
     } else if folder.join("config.toml").exists() {
         if arguments.run.is_some() || arguments.baseline.is_some() {
             return Err(Failure::Input(anyhow::anyhow!(
-                "--run and --baseline are about studies; {} is a single run",
+                "--run and --baseline apply to studies; {} is a single run",
                 folder.display()
             )));
         }
@@ -51,15 +51,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         write(&place, &seabed_report::run_html(&view), seabed_report::run_figures(&view))?;
     } else {
         return Err(Failure::Input(anyhow::anyhow!(
-            "{}: there is no run and no study here: neither config.toml nor sweep.toml",
+            "{}: not a run or a study: it has neither config.toml nor sweep.toml",
             folder.display()
         )));
     }
-    print(&format!("the report is {}\n", place.display()))
+    print(&format!("report written to {}\n", place.display()))
 }
 
 /// The page of a study, with one run in detail if asked for.
-pub fn of_study(
+pub fn report_study(
     sweep: &Sweep,
     folder: &Path,
     place: &Path,
@@ -86,7 +86,7 @@ fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study, Fa
     let finished = sweep.finished()?;
     if finished.is_empty() {
         return Err(Failure::Input(anyhow::anyhow!(
-            "no run of the study is finished; `seabed sweep` goes on with it"
+            "no run of the study has finished; `seabed sweep` continues it"
         )));
     }
     let mut settings: Vec<Setting> = Vec::new();
@@ -111,7 +111,7 @@ fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study, Fa
             known.sort_unstable();
             known.dedup();
             return Err(Failure::Input(anyhow::anyhow!(
-                "--baseline {name}: there is no such line; the lines are {}",
+                "--baseline {name}: no such line; the lines are {}",
                 known.join(", ")
             )));
         }
@@ -126,7 +126,7 @@ fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study, Fa
     Ok(Study { title: title.to_string(), settings, baseline })
 }
 
-/// The item that `is` it, made if there is none.
+/// The first item for which `is` holds, added if there is none.
 fn entry<T>(items: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &mut T {
     let at = items.iter().position(is).unwrap_or_else(|| {
         items.push(make());
@@ -138,7 +138,7 @@ fn entry<T>(items: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> 
 fn run_in_detail(sweep: &Sweep, index: usize) -> Result<RunView, Failure> {
     let Some(planned) = sweep.runs().get(index) else {
         return Err(Failure::Input(anyhow::anyhow!(
-            "--run {index}: the study has the runs 0 to {}",
+            "--run {index}: the study has runs 0 to {}",
             sweep.runs().len() - 1
         )));
     };
@@ -150,7 +150,7 @@ fn run_view(folder: &RunFolder, title: &str) -> Result<RunView, Failure> {
     let rows = folder.metrics()?;
     let Some(last) = rows.last() else {
         return Err(Failure::Input(anyhow::anyhow!(
-            "{}: no round is complete yet; `seabed run` goes on with it",
+            "{}: no round is complete yet; `seabed run` continues it",
             folder.path().display()
         )));
     };

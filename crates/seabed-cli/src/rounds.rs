@@ -1,4 +1,4 @@
-//! Rounds of a closed loop as people see them: a table that grows, and what is going on below it.
+//! The rounds of a closed loop on the terminal: a growing table, with a progress bar below it.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,12 +29,12 @@ fn line(row: &MetricRow) -> String {
     )
 }
 
-/// Shows a run while it goes on: rounds on standard output, the work of a round as a bar on standard error.
+/// Shows a run in progress: rounds on standard output, the work of a round as a bar on standard error.
 pub struct Live {
     bar: Bar,
     json: bool,
-    /// Is the heading of the table still to come?
-    bare: AtomicBool,
+    /// The heading of the table is still to be printed.
+    heading_due: AtomicBool,
     /// Standard output was closed: the run ends.
     closed: AtomicBool,
 }
@@ -43,15 +43,15 @@ impl Live {
     /// Nothing is shown yet. Ctrl-C stops the run from now on.
     pub fn new(json: bool) -> Self {
         stop_on_interrupt();
-        Self { bar: Bar::new(), json, bare: AtomicBool::new(!json), closed: AtomicBool::new(false) }
+        Self { bar: Bar::new(), json, heading_due: AtomicBool::new(!json), closed: AtomicBool::new(false) }
     }
 
-    /// Shows what the run tells.
+    /// Shows an event of the run.
     pub fn show(&self, event: RunEvent<'_>) {
         match event {
             RunEvent::Note(note) => self.bar.say(&format!("note: {note}")),
             RunEvent::Round(row) => {
-                if self.bare.swap(false, Ordering::Relaxed) {
+                if self.heading_due.swap(false, Ordering::Relaxed) {
                     self.say(HEADING);
                 }
                 let text =
@@ -68,7 +68,7 @@ impl Live {
                 self.closed.store(true, Ordering::Relaxed);
             }
         };
-        self.bar.aside(print);
+        self.bar.suspend(print);
     }
 }
 

@@ -10,12 +10,12 @@ use seabed_study::{Config, DEFAULT, RunFolder};
 use crate::failure::Failure;
 use crate::rounds::Live;
 
-/// Run one closed loop against a simulated world: fit, choose a batch, measure, again.
+/// Run one closed loop against a simulated world: fit, choose a batch, measure, repeat.
 ///
-/// Prints a line a round. The folder gets the resolved configuration, metrics.csv (one row a round),
-/// interventions.csv, data.csv, truth.csv, events.jsonl, and in rounds/ the ensemble and the design of every round. It
-/// can be stopped at any moment, even by force: the same command goes on, and the files come out the same but for the
-/// seconds. A run that is done may be given more rounds.
+/// Prints one line per round. The folder holds the resolved configuration, metrics.csv (one row per round),
+/// interventions.csv, data.csv, truth.csv, events.jsonl, and in rounds/ the ensemble and the design of every round. A
+/// run can be stopped at any moment, even killed: the same command continues it, and the files come out the same
+/// except for the seconds. A finished run may be given more rounds.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  seabed run --print-config > loop.toml\n  seabed run loop.toml --set posterior.steps=500 --out loop"
@@ -24,16 +24,16 @@ pub struct Arguments {
     /// The configuration (.toml); every key has a default.
     #[arg(required_unless_present_any = ["print_config", "out"])]
     config: Option<PathBuf>,
-    /// The folder of the run; the name of the configuration without .toml if it is not given.
+    /// The folder of the run [default: the name of the configuration without .toml].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Set a key, over the file; repeat it for several.
+    /// Set a key, overriding the file (repeatable).
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Print the configuration with all defaults, and do nothing.
+    /// Print the configuration with all defaults, and exit.
     #[arg(long)]
     print_config: bool,
-    /// Print a line of JSON a round.
+    /// Print one line of JSON per round.
     #[arg(long)]
     json: bool,
 }
@@ -51,12 +51,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     seabed_study::run(&config, &RunFolder::new(&folder), &live, &|event| live.show(event))?;
     drop(live);
     if !arguments.json {
-        print(&format!("all of it is in {}\n", folder.display()))?;
+        print(&format!("the results are in {}\n", folder.display()))?;
     }
     Ok(())
 }
 
-/// The keys of a file, if there is one, with those of `--set` over them.
+/// The keys of a file, if any, overridden by those of `--set`.
 pub fn keys(path: Option<&Path>, settings: &[String]) -> Result<Keys, Failure> {
     let mut keys = path.map_or(Ok(Keys::none("the command line")), Keys::read)?;
     for setting in settings {
@@ -65,7 +65,7 @@ pub fn keys(path: Option<&Path>, settings: &[String]) -> Result<Keys, Failure> {
     Ok(keys)
 }
 
-/// The folder that is given, or the one that is named as the configuration.
+/// The given folder, or the one named after the configuration.
 pub fn folder(given: Option<&Path>, config: Option<&Path>) -> Result<PathBuf, Failure> {
     let folder = match (given, config) {
         (Some(folder), _) => folder.to_path_buf(),
@@ -81,7 +81,7 @@ pub fn folder(given: Option<&Path>, config: Option<&Path>) -> Result<PathBuf, Fa
     Ok(folder)
 }
 
-/// To standard output.
+/// Prints to standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| Failure::writing(None, error))

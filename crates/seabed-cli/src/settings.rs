@@ -6,7 +6,7 @@ use seabed::scm::Intervention;
 
 use crate::failure::Failure;
 
-/// The variable of a name that was typed after `option`.
+/// The variable with this name, which was given with `option`.
 pub fn node_named(name: &str, names: &Names, option: &str) -> Result<Node, Failure> {
     position(names, name.trim()).ok_or_else(|| {
         let hint = did_you_mean(closest(name.trim(), names));
@@ -14,7 +14,7 @@ pub fn node_named(name: &str, names: &Names, option: &str) -> Result<Node, Failu
     })
 }
 
-/// The intervention of `NAME=VALUE` texts typed after `option`; a name may itself contain `=`.
+/// The intervention described by `NAME=VALUE` texts given with `option`; a name may itself contain `=`.
 pub fn parse_intervention(option: &str, settings: &[String], names: &Names) -> Result<Intervention, Failure> {
     let wrong = |text: &str, problem: String| {
         let example = format!("write NAME=VALUE, for example {option} {}=1.5", names[0]);
@@ -23,7 +23,7 @@ pub fn parse_intervention(option: &str, settings: &[String], names: &Names) -> R
     let mut pairs: Vec<(Node, f64)> = Vec::new();
     for text in settings {
         let Some((name, value)) = text.rsplit_once('=') else {
-            return Err(wrong(text, "there is no `=`".into()));
+            return Err(wrong(text, "the `=` is missing".into()));
         };
         let Some(node) = position(names, name.trim()) else {
             let hint = did_you_mean(closest(name.trim(), names));
@@ -32,7 +32,7 @@ pub fn parse_intervention(option: &str, settings: &[String], names: &Names) -> R
         };
         if pairs.iter().any(|pair| pair.0 == node) {
             return Err(Failure::Input(anyhow::anyhow!(
-                "{option} sets {:?} twice; set every variable once",
+                "{option} sets {:?} twice; set each variable only once",
                 names[node]
             )));
         }

@@ -19,8 +19,8 @@ use crate::settings::parse_intervention;
 ///
 /// The data are a CSV table on standard output, or a .csv or .parquet file with --out. Rows of an experiment carry
 /// its targets in the column `intervention_targets`. The same command gives the same bytes; another seed gives
-/// another world and other noise, and each intervention has noise of its own. More data of the same world: save the
-/// model with --save-scm, then `seabed simulate scm --scm FILE --seed 2`.
+/// another world and other noise, and each intervention has its own noise. For more data from the same world, save the
+/// model with --save-scm, then run `seabed simulate scm --scm FILE --seed 2`.
 #[derive(Args)]
 #[command(
     after_help = "Example: seabed simulate er --nodes 10 --do X3=1.5 --n 20 --save-graph truth.csv --out data.csv"
@@ -63,8 +63,8 @@ struct SyntheticArguments {
     /// Number of variables, called X1, X2, ….
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(2..=2000))]
     nodes: u16,
-    /// Edges a variable (a whole number for sf). For er it is the expected number before graphs with cycles are
-    /// ruled out, which leaves fewer the denser they are.
+    /// Edges per variable (a whole number for sf). For er, the expected number before graphs with cycles are ruled
+    /// out, which leaves fewer, above all of dense graphs.
     #[arg(long, default_value_t = 1.0, value_name = "NUMBER", allow_negative_numbers = true)]
     edges_per_node: f64,
     /// How a variable depends on its parents.
@@ -82,7 +82,7 @@ struct SyntheticArguments {
     /// Spread the noise in equal steps from --noise-sd (first variable) to ten times as much (last).
     #[arg(long)]
     unequal_noise: bool,
-    /// Bring every variable to mean 0 and standard deviation 1 (as observed); --do values are in these units.
+    /// Scale every variable to mean 0 and standard deviation 1 (as observed); --do values are in these units.
     #[arg(long)]
     standardise: bool,
 }
@@ -108,13 +108,13 @@ struct Sampling {
     /// Number of samples.
     #[arg(long, default_value_t = 100, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=MOST_NUMBERS))]
     n: u64,
-    /// Set a variable to a value; repeat it to set several at once. Without it the world is only observed.
+    /// Set a variable to a value; repeat to set several at once. Without --do the world is only observed.
     #[arg(long = "do", value_name = "NAME=VALUE", allow_hyphen_values = true)]
     settings: Vec<String>,
     /// Seed of the world and of the noise.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Where the data go, .csv or .parquet; standard output (CSV) without it.
+    /// Output file, .csv or .parquet [default: standard output, as CSV].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Save the model as JSON.
@@ -125,10 +125,10 @@ struct Sampling {
     save_graph: Option<PathBuf>,
 }
 
-/// More numbers than this (8 GB) are a slip, not a data set.
+/// More numbers than this (8 GB) are a typing error, not a data set.
 const MOST_NUMBERS: u64 = 1_000_000_000;
 
-/// From here on the order of the variables can be read off without causal reasoning.
+/// From this sortability on, the order of the variables shows without causal reasoning.
 const TOO_EASY: f64 = 0.9;
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -148,11 +148,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stream = noise_of(Seed::new(sampling.seed), &intervention, scm.names());
     let data = scm.experiment(&intervention, sampling.n as usize, stream).map_err(|error| {
         Failure::Input(anyhow::anyhow!(
-            "the world's values leave the range of numbers ({error}); weights, noise or --do values are too large"
+            "the world's values overflow ({error}); weights, noise or --do values are too large"
         ))
     })?;
 
-    // Everything that can be wrong with the input has been found: now the files, the data last.
+    // The input is fully checked: now write the files, the data last.
     if let Some(path) = &sampling.save_scm {
         save(path, |out| out.write_all(scm.to_json().as_bytes()))?;
     }
@@ -168,12 +168,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 impl SyntheticArguments {
     fn draw(&self, graph: GraphKind, seed: u64) -> Result<Scm, Failure> {
-        let of_the_other = match (self.mechanism, self.hidden, self.weights) {
+        let misplaced = match (self.mechanism, self.hidden, self.weights) {
             (MechanismName::Linear, Some(_), _) => Some("--hidden is for --mechanism nonlinear"),
             (MechanismName::Nonlinear, _, Some(_)) => Some("--weights is for --mechanism linear"),
             _ => None,
         };
-        if let Some(problem) = of_the_other {
+        if let Some(problem) = misplaced {
             return Err(Failure::Input(anyhow::anyhow!("{problem}; leave it out or change the mechanism")));
         }
         let weights = match self.weights {
@@ -199,14 +199,14 @@ impl SyntheticArguments {
     }
 }
 
-/// More numbers than anybody wants are refused before the first is drawn.
+/// Refuses absurd sizes before anything is drawn.
 fn check_size(samples: u64, variables: usize) -> Result<(), Failure> {
     let numbers = samples.saturating_mul(variables as u64);
     if numbers <= MOST_NUMBERS {
         return Ok(());
     }
     Err(Failure::Input(anyhow::anyhow!(
-        "{samples} samples of {variables} variables are {numbers} numbers, more than the {MOST_NUMBERS} that fit; ask for fewer with --n"
+        "{samples} samples of {variables} variables are {numbers} numbers, more than the maximum of {MOST_NUMBERS}; ask for fewer with --n"
     )))
 }
 
@@ -218,7 +218,7 @@ fn write_data(out: Option<&Path>, data: &Dataset) -> Result<(), Failure> {
     }
 }
 
-/// Outputs that cannot all be written are refused before the first is: the data and the others.
+/// Checks before anything is written that all outputs, the data and the others, can be.
 fn check_outputs(data: Option<&Path>, others: &[&Option<PathBuf>]) -> Result<(), Failure> {
     data.map_or(Ok(()), check_table_path)?;
     let others = others.iter().filter_map(|path| path.as_deref());
@@ -226,7 +226,7 @@ fn check_outputs(data: Option<&Path>, others: &[&Option<PathBuf>]) -> Result<(),
     for (k, path) in outputs.iter().enumerate() {
         if outputs[..k].contains(path) {
             return Err(Failure::Input(anyhow::anyhow!(
-                "{}: two outputs have this name; give each a file of its own",
+                "{}: two outputs have this name; give each its own file",
                 path.display()
             )));
         }
@@ -259,8 +259,8 @@ fn warn_if_too_easy(data: &Dataset, scm: &Scm) {
     for (what, value) in [("variance", found.var_sortability), ("R²", found.r2_sortability)] {
         if value > TOO_EASY {
             eprintln!(
-                "note: sorting the variables by {what} nearly gives the causal order away (sortability {value:.2}, \
-                 0.5 tells nothing); a method that wins here may only sort{}",
+                "note: sorting the variables by {what} nearly reveals the causal order (sortability {value:.2}, \
+                 0.5 reveals nothing); a method that wins here may only be sorting{}",
                 if what == "variance" { "; --standardise removes it" } else { "" }
             );
         }

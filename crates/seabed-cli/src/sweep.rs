@@ -10,17 +10,17 @@ use seabed_study::{Outcome, PRESETS, Planned, RunEvent, RunState, StudyError, Sw
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::progress::{Bar, Unseen, stop_on_interrupt};
+use crate::progress::{Bar, Silent, stop_on_interrupt};
 use crate::rounds::Live;
 use crate::run::{folder, keys, print};
 
 /// Run a study: a grid of closed loops over seeds, worlds, posteriors and strategies.
 ///
-/// A list in the configuration stands for one run a value, `seeds = 10` for ten seeds, and several tables [[design]]
-/// for as many strategies. The same seed gives the same world and the same first data to every strategy. The folder
-/// gets manifest.csv (one line a run), runs/0000 and so on as `seabed run` makes them, results.csv and
-/// results.parquet. It can be stopped at any moment and goes on with the same command; several processes may work on
-/// one folder; a run that fails is told at the end, and tried again the next time. `seabed report FOLDER` shows it.
+/// A list in the configuration stands for one run per value, `seeds = 10` for ten seeds, and several [[design]] tables
+/// for as many strategies. The same seed gives every strategy the same world and the same first data. The folder
+/// holds manifest.csv (one line per run), runs/0000 and so on as written by `seabed run`, results.csv and
+/// results.parquet. A study can be stopped at any moment, and the same command continues it; several processes may
+/// work on one folder; failed runs are listed at the end and retried the next time. `seabed report FOLDER` shows it.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -31,45 +31,45 @@ use crate::run::{folder, keys, print};
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The configuration (.toml), as of `seabed run`, with lists.
+    /// The configuration (.toml), as for `seabed run`, with lists.
     #[arg(required_unless_present = "preset", conflicts_with = "preset")]
     config: Option<PathBuf>,
     /// The settings of the paper: paper-linear-20, paper-linear-50, paper-nonlinear-20, paper-nonlinear-50,
     /// paper-values, paper-batches, paper-dream-10, paper-dream-50.
     #[arg(long, value_name = "NAME", value_parser = known_preset)]
     preset: Option<String>,
-    /// A folder with the DREAM3 networks (InSilicoSize10-Ecoli1.xml and so on) for the presets paper-dream; without it
-    /// they use networks of our own making.
+    /// A folder with the DREAM3 networks (InSilicoSize10-Ecoli1.xml and so on) for the paper-dream presets
+    /// [default: generated networks].
     #[arg(long, value_name = "FOLDER", requires = "preset")]
     networks: Option<PathBuf>,
-    /// The folder of the study; the name of the configuration or preset if it is not given.
+    /// The folder of the study [default: the name of the configuration or preset].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Number of seeds, over the configuration.
+    /// Number of seeds, overriding the configuration.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: Option<u32>,
-    /// Set a key in every run, over the file; repeat it for several. A list makes one run a value.
+    /// Set a key in every run, overriding the file (repeatable). A list makes one run per value.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Runs at the same time; as many as there are processors if it is not given.
+    /// Number of runs at the same time [default: the number of processors].
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// Make the folder with its manifest, and run nothing.
+    /// Write the folder with its manifest, but run nothing.
     #[arg(long)]
     plan: bool,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// How far a study is.
+    /// Show the progress of a study.
     Status {
         /// Its folder.
         folder: PathBuf,
-        /// Print JSON for programs.
+        /// Print JSON instead of text.
         #[arg(long)]
         json: bool,
     },
-    /// Carry one run of a study out, or on: the work of one job of a scheduler.
+    /// Start or continue one run of a study, as a job of a scheduler.
     RunOne {
         /// The study's folder, made by `seabed sweep --plan`.
         folder: PathBuf,
@@ -116,7 +116,7 @@ fn study(arguments: &Arguments) -> Result<(), Failure> {
         return print(&format!("{} runs planned in {}\n", sweep.runs().len(), place.display()));
     }
     stop_on_interrupt();
-    carry_out(&sweep, arguments.jobs)?;
+    run_study(&sweep, arguments.jobs)?;
     print(&format!(
         "results.csv and results.parquet are in {}; `seabed report {}` shows them\n",
         place.display(),
@@ -124,7 +124,7 @@ fn study(arguments: &Arguments) -> Result<(), Failure> {
     ))
 }
 
-fn carry_out(sweep: &Sweep, jobs: Option<u16>) -> Result<(), Failure> {
+fn run_study(sweep: &Sweep, jobs: Option<u16>) -> Result<(), Failure> {
     let jobs = jobs.map_or_else(|| available_parallelism().map_or(1, usize::from), usize::from);
     let runs = sweep.runs();
     let progress = Bar::of(runs.iter().map(|run| run.config.rounds as u64 + 1).sum(), "rounds");
@@ -136,12 +136,12 @@ fn carry_out(sweep: &Sweep, jobs: Option<u16>) -> Result<(), Failure> {
         let run = &runs[index];
         match outcome {
             Outcome::Finished => progress.say(&format!("{} finished", name(run))),
-            Outcome::Elsewhere => progress.say(&format!("{} is done by another process", name(run))),
+            Outcome::Elsewhere => progress.say(&format!("{} is in progress in another process", name(run))),
             Outcome::Failed(StudyError::Stopped) => {}
             Outcome::Failed(error) => progress.say(&format!("{} failed: {error}", name(run))),
         }
     };
-    let outcomes = sweep.run_all(jobs, &Unseen, &events, &ended)?;
+    let outcomes = sweep.run_all(jobs, &Silent, &events, &ended)?;
     drop(progress);
     if outcomes.iter().any(|(_, outcome)| matches!(outcome, Outcome::Failed(StudyError::Stopped))) {
         return Err(StudyError::Stopped.into());
@@ -151,13 +151,13 @@ fn carry_out(sweep: &Sweep, jobs: Option<u16>) -> Result<(), Failure> {
     let elsewhere = count(|outcome| matches!(outcome, Outcome::Elsewhere));
     if elsewhere > 0 {
         print(&format!(
-            "{elsewhere} runs are done by other processes; the last one to end writes all results\n"
+            "{elsewhere} runs are in progress in other processes; the last to finish writes all results\n"
         ))?;
     }
     if failed > 0 {
         let all = runs.len();
         return Err(Failure::Work(anyhow::anyhow!(
-            "{failed} of {all} runs failed; the results are of the others; the same command tries them again"
+            "{failed} of {all} runs failed; the results cover the others; the same command retries the failed ones"
         )));
     }
     Ok(())
@@ -171,7 +171,7 @@ fn run_one(folder: &Path, index: usize) -> Result<(), Failure> {
     let sweep = Sweep::load(folder)?;
     let Some(planned) = sweep.runs().get(index) else {
         return Err(Failure::Input(anyhow::anyhow!(
-            "there is no run {index}: {} has the runs 0 to {}",
+            "there is no run {index}: {} has runs 0 to {}",
             folder.display(),
             sweep.runs().len() - 1
         )));

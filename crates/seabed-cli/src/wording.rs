@@ -1,10 +1,10 @@
-//! Names that several commands take, with what they mean.
+//! Named values that several commands accept, with their help texts.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use seabed::posterior::PosteriorKind;
 
-/// What `--posterior` is for.
-pub const POSTERIOR_HELP: &str = "How to learn";
+/// The help of `--posterior`.
+pub const POSTERIOR_HELP: &str = "How to learn the posterior";
 
 /// Posteriors by name.
 pub fn posterior_parser() -> impl TypedValueParser<Value = PosteriorKind> {

@@ -1,4 +1,4 @@
-//! The command as a user meets it: what it prints, what it writes, how it fails.
+//! The command as a user sees it: what it prints, what it writes, how it fails.
 
 use std::fs;
 use std::path::Path;
@@ -64,9 +64,12 @@ fn help_is_as_reviewed() {
 fn the_first_command_of_the_readme_works() {
     let command = command_of_the_readme(1);
     let folder = folder();
-    let told = output(folder.path(), command.strip_prefix("cargo run --release -- ").unwrap());
-    assert_eq!(told.matches("round  samples  E-SHD  E-SID  AUROC  AUPRC  information  seconds").count(), 2);
-    assert!(told.ends_with("the report is seabed-demo/report.html\n"), "{told}");
+    let printed = output(folder.path(), command.strip_prefix("cargo run --release -- ").unwrap());
+    assert_eq!(
+        printed.matches("round  samples  E-SHD  E-SID  AUROC  AUPRC  information  seconds").count(),
+        2
+    );
+    assert!(printed.ends_with("report written to seabed-demo/report.html\n"), "{printed}");
     let page = fs::read_to_string(folder.path().join("seabed-demo/report.html")).unwrap();
     assert!(page.matches("<svg").count() > 6 && !page.contains("http://") && !page.contains("https://"));
 }
@@ -95,13 +98,13 @@ fn the_second_command_of_the_readme_works() {
 }
 
 /// Follows a guide in an empty folder: writes its files (```` ```toml file=NAME ````, or csv) and runs its commands
-/// (```` ```sh ````), in their order. Gives the folder and the number of commands.
-fn followed(guide: &str) -> (TempDir, usize) {
+/// (```` ```sh ````), in order. Returns the folder and the number of commands.
+fn follow_guide(guide: &str) -> (TempDir, usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(guide);
     let text = fs::read_to_string(path).unwrap();
     let folder = folder();
     let mut commands = 0;
-    // Every other part is inside of a block; its first line says of what kind.
+    // Every other part is inside a block; its first line names the kind.
     for block in text.split("```").skip(1).step_by(2) {
         let (kind, body) = block.split_once('\n').unwrap();
         if let Some((_, name)) = kind.split_once(" file=") {
@@ -117,7 +120,7 @@ fn followed(guide: &str) -> (TempDir, usize) {
 
 #[test]
 fn the_guide_to_studies_works() {
-    let (folder, commands) = followed("studies.md");
+    let (folder, commands) = follow_guide("studies.md");
     assert_eq!(commands, 8);
     assert_eq!(fs::read_to_string(folder.path().join("loop/metrics.csv")).unwrap().lines().count(), 5);
     for file in
@@ -129,14 +132,14 @@ fn the_guide_to_studies_works() {
 
 #[test]
 fn the_guide_to_posteriors_works() {
-    let (folder, commands) = followed("posteriors.md");
+    let (folder, commands) = follow_guide("posteriors.md");
     assert_eq!(commands, 5);
     assert!(folder.path().join("belief.npz").exists());
 }
 
 #[test]
 fn the_guide_to_gene_networks_works() {
-    let (folder, commands) = followed("gene-networks.md");
+    let (folder, commands) = follow_guide("gene-networks.md");
     assert_eq!(commands, 4);
     let knockout = fs::read_to_string(folder.path().join("knockout.csv")).unwrap();
     assert_eq!(knockout.lines().filter(|line| line.ends_with(",G3")).count(), 20);
@@ -156,14 +159,14 @@ fn the_guide_to_gene_networks_works() {
 #[test]
 fn gene_networks_that_cannot_be_simulated_are_refused() {
     let folder = folder();
-    let told = |arguments: &str| refusal(folder.path(), &format!("simulate grn {arguments}"));
-    assert!(told("").contains("--network"));
-    assert!(told("--network nowhere.xml").contains("nowhere.xml: there is no such file"));
+    let refused = |arguments: &str| refusal(folder.path(), &format!("simulate grn {arguments}"));
+    assert!(refused("").contains("--network"));
+    assert!(refused("--network nowhere.xml").contains("nowhere.xml: there is no such file"));
     fs::write(folder.path().join("bad.xml"), "<!DOCTYPE a><sbml/>").unwrap();
-    assert!(told("--network bad.xml").contains("bad.xml: the file has a document type declaration"));
-    let made = |rest: &str| told(&format!("--generate yeast-like --genes 5 {rest}"));
+    assert!(refused("--network bad.xml").contains("bad.xml: the file has a document type declaration"));
+    let made = |rest: &str| refused(&format!("--generate yeast-like --genes 5 {rest}"));
     assert!(
-        told("--generate ecoli-like --genes 1").contains("a generated network has 2 to 2000 genes, not 1")
+        refused("--generate ecoli-like --genes 1").contains("a generated network has 2 to 2000 genes, not 1")
     );
     assert!(made("--knockout G9").contains("--knockout: there is no variable \"G9\""));
     assert!(made("--do G1=-1").contains("a factor is at least 0"));
@@ -250,7 +253,7 @@ fn experiments_on_one_world_share_the_world_and_not_the_noise() {
     assert_eq!(both("--do X1=1 --do X3=-2.5"), both("--do X3=-2.5 --do X1=1"));
 }
 
-/// What the options say is in the saved model.
+/// The saved model reflects the options.
 #[test]
 fn options_shape_the_world() {
     let folder = folder();
@@ -281,14 +284,14 @@ fn options_shape_the_world() {
 }
 
 #[test]
-fn a_world_that_gives_its_order_away_is_noted() {
+fn a_world_that_reveals_its_order_is_noted() {
     let folder = folder();
     let note = |options: &str| {
         let mut command =
             seabed(folder.path(), &format!("simulate er --nodes 12 --seed 1 --mechanism linear {options}"));
         String::from_utf8(command.output().unwrap().stderr).unwrap()
     };
-    assert!(note("").contains("note: sorting the variables by variance nearly gives the causal order away"));
+    assert!(note("").contains("note: sorting the variables by variance nearly reveals the causal order"));
     assert!(!note("--standardise").contains("by variance"));
     assert_eq!(note("--do X1=1"), "");
 }
@@ -348,7 +351,7 @@ fn distances_do_not_depend_on_the_order_of_the_variables() {
 }
 
 #[test]
-fn scores_of_an_ensemble_and_its_data_are_printed_for_people_and_for_programs() {
+fn scores_of_an_ensemble_and_its_data_are_printed_as_text_and_as_json() {
     let folder = folder();
     seabed(
         folder.path(),
@@ -394,7 +397,7 @@ fn without_times(text: &str) -> String {
 }
 
 #[test]
-fn fit_prints_edges_for_people() {
+fn fit_prints_edges_as_text() {
     let folder = linear_world();
     let resampled = output(folder.path(), "fit data.csv --posterior bootstrap --draws 20 --out belief.npz");
     insta::assert_snapshot!("fit", without_times(&resampled));
@@ -409,7 +412,7 @@ fn fit_prints_edges_for_people() {
 }
 
 #[test]
-fn fit_prints_json_for_programs() {
+fn fit_prints_json() {
     let folder = linear_world();
     let read = |arguments: &str| -> serde_json::Value {
         serde_json::from_str(&output(
@@ -515,7 +518,7 @@ fn fit_gives_the_same_bytes_on_any_number_of_threads() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_the_way_out_and_nothing_is_written() {
+fn errors_say_what_to_do_and_nothing_is_written() {
     let folder = folder();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     write("truth.csv", "source,target\nA,B\nB,C\n");
@@ -597,7 +600,7 @@ fn what_is_wrong_is_said_with_the_way_out_and_nothing_is_written() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_a_failure_and_a_closed_pipe_is_none() {
+fn an_unwritable_path_is_a_failure_and_a_closed_pipe_is_not() {
     let folder = folder();
     for (arguments, path) in [
         ("simulate er --out nowhere/data.csv", "nowhere/data.csv"),
@@ -622,7 +625,7 @@ fn a_place_that_cannot_be_written_is_a_failure_and_a_closed_pipe_is_none() {
 }
 
 #[test]
-fn dibs_fits_goes_on_and_starts_warm() {
+fn dibs_fits_resumes_and_starts_warm() {
     let folder = folder();
     let path = folder.path();
     output(path, "simulate er --nodes 4 --n 30 --seed 2 --mechanism nonlinear --out data.csv");
@@ -648,12 +651,15 @@ fn dibs_fits_goes_on_and_starts_warm() {
     assert!(joint["edge_probabilities"].is_array());
     let refused = |arguments: &str| refusal(path, &format!("{command} {arguments}"));
     assert!(refused("--posterior dibs-linear --resume s.json").contains("belongs to another posterior"));
-    assert!(refused("--posterior dibs-linear --resume nowhere.json").contains("a state is the file"));
+    assert!(
+        refused("--posterior dibs-linear --resume nowhere.json")
+            .contains("expected a file written by --state")
+    );
     assert!(refused("--posterior dibs-linear --noise known=-1").contains("noise = -1"));
     assert!(refused("--posterior dibs-linear --noise loud").contains("write `learned`"));
 }
 
-/// What is wrong with a loop is told before anything is written.
+/// Errors in a configuration are reported before anything is written.
 #[test]
 fn loops_are_refused_with_a_reason() {
     let folder = folder();
@@ -695,7 +701,7 @@ fn loops_are_refused_with_a_reason() {
     );
 }
 
-/// A printed configuration is one that runs, and says every default.
+/// A printed configuration can be run, and lists every default.
 #[test]
 fn configurations_are_printed() {
     let folder = folder();
@@ -737,7 +743,7 @@ fn a_run_prints_its_rounds_and_a_study_its_report() {
 }
 
 #[test]
-fn chains_fit_go_on_and_keep_scores() {
+fn chains_fit_resume_and_reuse_scores() {
     let folder = linear_world();
     let arguments = |rest: &str| format!("fit data.csv {rest}");
     for posterior in ["mcmc-linear", "mcmc-gp"] {
@@ -772,10 +778,10 @@ fn chains_fit_go_on_and_keep_scores() {
     assert!(refused("--posterior mcmc-linear --resume s.json").contains("belongs to another posterior"));
     fs::write(folder.path().join("p.csv"), "from,to,probability\nX1,X2,often\n").unwrap();
     let wrong = refused("--posterior mcmc-linear --edge-probabilities p.csv");
-    assert!(wrong.contains("the form is a line `from,to,probability`"), "{wrong}");
+    assert!(wrong.contains("expected a header `from,to,probability`"), "{wrong}");
     fs::write(folder.path().join("p.csv"), "X1,X2,0.9\n").unwrap();
     let wrong = refused("--posterior mcmc-linear --edge-probabilities p.csv");
-    assert!(wrong.contains("it does not begin with the names of the columns"), "{wrong}");
+    assert!(wrong.contains("wrong header"), "{wrong}");
     fs::write(folder.path().join("p.csv"), "from,to,probability\nX1,X9,0.5\n").unwrap();
     assert!(refused("--posterior mcmc-linear --edge-probabilities p.csv").contains("\"X1\" -> \"X9\""));
 }

@@ -1,4 +1,4 @@
-//! Runs and studies as a laboratory computer treats them: killed, out of space, started twice, on other processors.
+//! Runs and studies under real-life conditions: killed, out of space, started twice, on other processors.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -93,8 +93,8 @@ fn assert_same(a: &BTreeMap<PathBuf, Vec<u8>>, b: &BTreeMap<PathBuf, Vec<u8>>) {
     }
 }
 
-/// Starts the command again and again and kills it at random moments, until `kills` kills have struck; then lets it
-/// end. A command that ends before it is killed begins anew, from an empty folder.
+/// Starts the command again and again and kills it at random moments, `kills` times in all; then lets it end. A command
+/// that ends before it is killed starts over, from an empty folder.
 fn killed(folder: &Path, arguments: &str, out: &Path, kills: usize, longest: Duration) {
     let mut moments = Seed::new(7).stream(Purpose::Noise).draws();
     let mut struck = 0;
@@ -117,7 +117,7 @@ fn killed(folder: &Path, arguments: &str, out: &Path, kills: usize, longest: Dur
 fn a_run_that_is_killed_twenty_times_comes_out_the_same() {
     let folder = folder_with("loop.toml", RUN);
     let start = Instant::now();
-    let told = done(folder.path(), "run loop.toml --out undisturbed").stdout;
+    let printed = done(folder.path(), "run loop.toml --out undisturbed").stdout;
     let took = start.elapsed();
     killed(folder.path(), "run loop.toml", &folder.path().join("loop"), 20, took / 4);
     let undisturbed = contents(&folder.path().join("undisturbed"));
@@ -128,7 +128,7 @@ fn a_run_that_is_killed_twenty_times_comes_out_the_same() {
     assert_eq!(undisturbed.keys().filter(|path| path.ends_with("ensemble.npz")).count(), 4);
     // A finished run prints its table again and changes nothing.
     let again = done(folder.path(), "run loop.toml --out undisturbed").stdout;
-    assert_eq!(again, told);
+    assert_eq!(again, printed);
     assert_same(&undisturbed, &contents(&folder.path().join("undisturbed")));
 }
 
@@ -143,7 +143,7 @@ fn a_study_that_is_killed_twenty_times_comes_out_the_same() {
 }
 
 #[test]
-fn threads_and_jobs_show_nowhere() {
+fn threads_and_jobs_do_not_change_results() {
     let folder = folder_with("study.toml", STUDY);
     fs::write(folder.path().join("loop.toml"), RUN).unwrap();
     let results: Vec<_> = ["1", "4"]
@@ -207,15 +207,15 @@ fn two_processes_share_a_study() {
     assert_same(&contents(&folder.path().join("alone")), &contents(&folder.path().join("shared")));
 }
 
-/// Any scheduler can carry a study out: one command a line of the manifest, in any order.
+/// Any scheduler can run a study: one command per line of the manifest, in any order.
 #[test]
-fn a_study_can_be_carried_out_one_by_one() {
+fn a_study_can_be_run_one_by_one() {
     let folder = folder_with("study.toml", STUDY);
     done(folder.path(), "sweep study.toml --out alone");
     done(folder.path(), "sweep study.toml --out parts --plan");
     let status = |expected: &str| {
-        let told = String::from_utf8(done(folder.path(), "sweep status parts").stdout).unwrap();
-        assert_eq!(told.lines().last().unwrap(), expected, "{told}");
+        let printed = String::from_utf8(done(folder.path(), "sweep status parts").stdout).unwrap();
+        assert_eq!(printed.lines().last().unwrap(), expected, "{printed}");
     };
     status("       0        0       12       0  all");
     for index in (0..12).rev() {
@@ -227,7 +227,7 @@ fn a_study_can_be_carried_out_one_by_one() {
     assert_eq!(missing.status.code(), Some(2));
 }
 
-/// One of two worlds cannot be simulated: the other is, and the failure is told.
+/// One of two worlds cannot be simulated: the other one is, and the failure is reported.
 #[test]
 fn a_run_that_fails_does_not_stop_the_others() {
     let folder = folder_with(
@@ -237,22 +237,22 @@ fn a_run_that_fails_does_not_stop_the_others() {
     done(folder.path(), "simulate er --nodes 4 --seed 1 --mechanism linear --save-scm b.json --out data.csv");
     let output = seabed(folder.path(), "sweep study.toml").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8(output.stderr).unwrap();
+    let printed = String::from_utf8(output.stderr).unwrap();
     assert!(
-        told.contains("run 0000") && told.contains("a.json") && told.contains("1 of 2 runs failed"),
-        "{told}"
+        printed.contains("run 0000") && printed.contains("a.json") && printed.contains("1 of 2 runs failed"),
+        "{printed}"
     );
     assert!(folder.path().join("study/runs/0001/metrics.csv").exists());
     let status = String::from_utf8(done(folder.path(), "sweep status study").stdout).unwrap();
     assert!(status.contains("1        0        0       1  all"), "{status}");
-    // The world is there now: the same command tries again.
+    // The world exists now: the same command tries again.
     fs::copy(folder.path().join("b.json"), folder.path().join("a.json")).unwrap();
     done(folder.path(), "sweep study.toml");
 }
 
-/// A file system that fills up: an error that names the file, and a run that goes on when there is space.
+/// A full file system: an error that names the file, and a run that continues once there is space.
 #[test]
-fn a_full_disk_is_an_error_and_the_run_goes_on() {
+fn a_full_disk_is_an_error_and_the_run_continues() {
     let folder = folder_with("loop.toml", RUN);
     done(folder.path(), "run loop.toml --out undisturbed");
     let small = folder.path().join("small");
@@ -273,14 +273,14 @@ fn a_full_disk_is_an_error_and_the_run_goes_on() {
     Command::new("umount").arg(&small).status().unwrap();
     assert!(grown);
     assert_eq!(first.status.code(), Some(1));
-    let told = String::from_utf8(first.stderr).unwrap();
-    assert!(told.starts_with("error: small/loop/") && told.contains("No space left"), "{told}");
+    let printed = String::from_utf8(first.stderr).unwrap();
+    assert!(printed.starts_with("error: small/loop/") && printed.contains("No space left"), "{printed}");
     assert!(second.status.success(), "{}", String::from_utf8_lossy(&second.stderr));
     assert_same(&contents(&folder.path().join("undisturbed")), &found);
 }
 
 #[test]
-fn a_folder_is_worked_on_by_one_process_and_holds_one_run() {
+fn a_folder_is_used_by_one_process_and_holds_one_run() {
     let folder = folder_with("loop.toml", RUN);
     let long = "run loop.toml --set posterior.steps=100000";
     let mut first = seabed(folder.path(), long).stdout(Stdio::null()).spawn().unwrap();
@@ -294,8 +294,8 @@ fn a_folder_is_worked_on_by_one_process_and_holds_one_run() {
     assert!(String::from_utf8_lossy(&second.stderr).contains("another process is working on it"));
     let other = seabed(folder.path(), "run loop.toml").output().unwrap();
     assert_eq!(other.status.code(), Some(2));
-    let told = String::from_utf8(other.stderr).unwrap();
-    assert!(told.contains("steps = 100000 there, steps = 300 here"), "{told}");
+    let printed = String::from_utf8(other.stderr).unwrap();
+    assert!(printed.contains("steps = 100000 there, steps = 300 here"), "{printed}");
 }
 
 /// More rounds of a finished run: the first ones stay as they are.
@@ -327,12 +327,15 @@ fn gene_networks_answer_in_loops() {
         rows.map(Result::unwrap).collect::<Vec<_>>()
     };
     assert!(metrics("genes").iter().all(|row| row["esid"].is_some() && row["eshd"].is_some()));
-    // Networks of our own making have no cycles.
+    // Generated networks have no cycles.
     let Some(cyclic) = seabed_testkit::shared("dream4/insilico_size10_1.xml") else { return };
     fs::copy(cyclic, folder.path().join("cyclic.xml")).unwrap();
-    let told = done(folder.path(), "run genes.toml --set world.file=cyclic.xml --out cyclic").stderr;
-    let told = String::from_utf8(told).unwrap();
-    assert!(told.starts_with("note: the true graph has a cycle (G") && told.contains("E-SID"), "{told}");
+    let printed = done(folder.path(), "run genes.toml --set world.file=cyclic.xml --out cyclic").stderr;
+    let printed = String::from_utf8(printed).unwrap();
+    assert!(
+        printed.starts_with("note: the true graph has a cycle (G") && printed.contains("E-SID"),
+        "{printed}"
+    );
     assert!(metrics("cyclic").iter().all(|row| row["esid"].is_none() && row["eshd"].is_some()));
     done(folder.path(), "report cyclic");
 }

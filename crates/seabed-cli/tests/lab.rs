@@ -1,4 +1,4 @@
-//! The laboratory as people treat it: the guide, word for word; commands that are killed; two at once; bad files.
+//! The laboratory under real-life conditions: the guide word for word; killed commands; two at once; bad files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -52,8 +52,7 @@ fn shell_words(line: &str) -> Vec<String> {
     words
 }
 
-/// Every command of the guide works, one after the other, in an empty folder; what the guide shows of the output is in
-/// the output.
+/// Every command of the guide works, one after the other, in an empty folder, and prints what the guide shows.
 #[test]
 fn the_guide_works_word_for_word() {
     let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/laboratory.md");
@@ -109,7 +108,7 @@ fn the_guide_works_word_for_word() {
     assert_eq!(again.lines().filter(|line| line.ends_with(",done")).count(), 8);
 }
 
-/// A campaign with data, a proposal of four experiments, and a filled form.
+/// A campaign with data, a proposal of four experiments, and a filled-in form.
 fn campaign() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for line in [
@@ -130,7 +129,7 @@ fn state(folder: &Path) -> State {
     Lab::open(&folder.join("c.lab"), Duration::from_secs(30)).unwrap().state().unwrap()
 }
 
-/// Everything that is kept but times.
+/// Everything stored except times.
 fn content(state: &State) -> String {
     let batches: Vec<_> = state.proposals.iter().map(|p| (p.id, &p.designed.batch)).collect();
     let actions: Vec<_> =
@@ -151,8 +150,8 @@ fn draws(seed: u64) -> Draws {
     Seed::new(seed).stream(Purpose::Noise).draws()
 }
 
-/// Kills the command at random moments between its start and after its end. Afterwards the campaign is sound, it is
-/// exactly as before or exactly as after, and it is as after if the command had said so.
+/// Kills the command at random moments from its start to after its end. The campaign must then be sound, and exactly as
+/// before the command or exactly as after it; if the command had reported success, as after it.
 fn survives_kills(folder: &Path, line: &str, trials: usize) {
     let before = content(&state(folder));
     let whole = copied(folder);
@@ -175,13 +174,13 @@ fn survives_kills(folder: &Path, line: &str, trials: usize) {
         done(copy.path(), "lab check c.lab");
         let found = content(&state(copy.path()));
         if found == before {
-            assert!(!acknowledged, "{line}: acknowledged, but not there");
+            assert!(!acknowledged, "{line}: acknowledged, but lost");
             unchanged += 1;
         } else {
-            assert_eq!(found, after, "{line}: half there");
+            assert_eq!(found, after, "{line}: half done");
             changed += 1;
         }
-        // The same command goes on, or says that it is done.
+        // The same command continues, or reports that it is done.
         if found == before {
             done(copy.path(), line);
             assert_eq!(content(&state(copy.path())), after, "{line}");
@@ -203,9 +202,9 @@ fn killed_commands_are_done_or_not_done() {
     survives_kills(at, "lab amend c.lab E001 --status failed", 12);
 }
 
-/// A campaign that is being made is there as a whole or not at all.
+/// A campaign is created completely or not at all.
 #[test]
-fn a_killed_making_leaves_a_campaign_or_nothing() {
+fn killed_creation_leaves_a_campaign_or_nothing() {
     let folder = tempfile::tempdir().unwrap();
     done(folder.path(), "simulate er --nodes 4 --seed 3 --n 20 --out data.csv");
     done(folder.path(), "lab new c.lab --from data.csv");
@@ -222,7 +221,7 @@ fn a_killed_making_leaves_a_campaign_or_nothing() {
         let acknowledged = !child.wait_with_output().unwrap().stdout.is_empty();
         if copy.path().join("c.lab").exists() {
             done(copy.path(), "lab check c.lab");
-            assert!(refused(copy.path(), line, 2).contains("there is a file already"));
+            assert!(refused(copy.path(), line, 2).contains("the file already exists"));
         } else {
             assert!(!acknowledged);
             done(copy.path(), line);
@@ -230,7 +229,7 @@ fn a_killed_making_leaves_a_campaign_or_nothing() {
     }
 }
 
-/// Two processes at a time record a thousand measurements, some hundred commands, and nothing is lost.
+/// Two processes at once record a thousand measurements in some hundred commands, and nothing is lost.
 #[test]
 fn two_at_once_lose_nothing() {
     const WORKERS: usize = 2;
@@ -264,10 +263,10 @@ fn two_at_once_lose_nothing() {
     done(at, "lab check c.lab");
 }
 
-/// Who waits too long is told for whom.
+/// A command that waits too long names the process that it waits for.
 #[cfg(unix)]
 #[test]
-fn who_holds_the_file_is_named() {
+fn the_process_holding_the_file_is_named() {
     let folder = campaign();
     let other = rusqlite::Connection::open(folder.path().join("c.lab")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -285,21 +284,21 @@ fn bad_files_are_named_and_left_alone() {
     let folder = campaign();
     let at = folder.path();
     fs::write(at.join("text.lab"), "not a campaign").unwrap();
-    assert!(refused(at, "lab status text.lab", 2).contains("this is no campaign"));
+    assert!(refused(at, "lab status text.lab", 2).contains("this is not a campaign"));
     assert_eq!(fs::read(at.join("text.lab")).unwrap(), b"not a campaign");
     assert!(refused(at, "lab status none.lab", 2).contains("there is no such file"));
     assert!(refused(at, "lab add c.lab data.csv", 2).contains("--again"));
     done(at, "lab add c.lab data.csv --again");
-    assert!(refused(at, "lab new c.lab --variables c.toml", 2).contains("there is a file already"));
-    assert!(refused(at, "lab new c.lab --from data.csv", 2).contains("there is a file already"));
+    assert!(refused(at, "lab new c.lab --variables c.toml", 2).contains("the file already exists"));
+    assert!(refused(at, "lab new c.lab --from data.csv", 2).contains("the file already exists"));
     assert!(refused(at, "lab propose c.lab --strategy best", 2).contains("expected one of `cbed`"));
-    assert!(refused(at, "lab propose c.lab --posterior best", 2).contains("possible values: mcmc-gp, mcmc-linear, bootstrap"));
+    assert!(refused(at, "lab propose c.lab --posterior best", 2).contains("possible values: mcmc-gp"));
     assert!(refused(at, "lab propose c.lab --set design.sample=3", 2).contains("unknown field `sample`"));
     assert!(refused(at, "lab propose c.lab --budget 0.5", 2).contains("the cheapest experiment costs 1"));
     assert!(refused(at, "lab form c.lab 7", 2).contains("there is no proposal 7"));
     assert!(refused(at, "lab amend c.lab E001", 2).contains("say what to correct"));
-    assert!(refused(at, "lab amend c.lab E001 --status failed", 2).contains("nothing is recorded of it yet"));
-    // A form that may be filled in is never replaced, and the proposal is kept all the same.
+    assert!(refused(at, "lab amend c.lab E001 --status failed", 2).contains("there is no record of it yet"));
+    // A form that may be filled in is never replaced, but the proposal is kept.
     fs::write(at.join("batch-0002.csv"), "mine").unwrap();
     let proposed =
         seabed(at, &words("lab propose c.lab --batch 1 --set posterior.draws=10")).output().unwrap();

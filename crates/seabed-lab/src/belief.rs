@@ -1,7 +1,7 @@
-//! What is believed after the rows in force: fitted once, kept in the file, taken from there ever after.
+//! The belief after the rows in force: fitted once, stored in the file, and read from there afterwards.
 //!
-//! A belief is addressed by all that it depends on (data, knowledge, settings, seed), so undoing and redoing finds it
-//! again. A long fit leaves its state in the file as it goes, and goes on from there after a kill.
+//! A belief is keyed by all that it depends on (data, knowledge, settings, seed), so undoing and redoing finds it again. A
+//! long fit saves its state in the file regularly, and continues from there after a kill.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -17,14 +17,14 @@ use super::intake::hash;
 use super::state::State;
 use super::{Lab, LabError, time};
 
-/// What is kept of a belief beside the ensemble.
+/// What is stored of a belief beside the ensemble.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct BeliefSummary {
-    /// Rows that it was learned from.
+    /// Rows it was learned from.
     pub rows: usize,
     /// Of these, under interventions.
     pub interventional: usize,
-    /// Rows that were set aside because a value is missing.
+    /// Rows left out because a value is missing.
     pub set_aside: usize,
     /// How it was learned.
     pub posterior: PosteriorSettings,
@@ -32,20 +32,20 @@ pub struct BeliefSummary {
     pub edge_entropy: f64,
     /// Draws whose cycles were broken.
     pub repaired_cyclic: usize,
-    /// Why it should not be trusted as it is.
+    /// Why it should not be trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
     /// Wall time, in seconds.
     pub seconds: f64,
 }
 
-/// A long fit leaves its state this often.
-const KEPT_EVERY: Duration = Duration::from_secs(5);
+/// How often a long fit saves its state.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(5);
 
-/// The state at the end of the newest fit stands among the unfinished ones under this name: its scores serve the next.
+/// The final state of the newest fit is stored under this key among the unfinished ones: the next fit reuses its scores.
 const NEWEST: &str = "newest";
 
-/// A belief from the file or fresh.
+/// A stored or a new belief.
 pub(super) struct Belief {
     pub(super) id: i64,
     pub(super) summary: BeliefSummary,
@@ -53,19 +53,19 @@ pub(super) struct Belief {
 }
 
 impl Lab {
-    /// The belief after the rows in force, if it was ever formed.
+    /// The belief after the rows in force, if it is stored.
     pub(super) fn known_belief(
         &self,
         state: &State,
         posterior: &PosteriorSettings,
     ) -> Result<Option<Belief>, LabError> {
         let (Some(data), _) = state.data() else { return Ok(None) };
-        self.kept(&key(&data, state, posterior))
+        self.stored(&key(&data, state, posterior))
     }
 
-    /// The belief after the rows in force. The observer watches the fit; one that is stopped goes on from there the next
-    /// time.
-    pub(crate) fn believe(
+    /// The belief after the rows in force, stored or fitted now. The observer watches the fit; a stopped fit is continued
+    /// the next time.
+    pub(crate) fn fitted_belief(
         &mut self,
         state: &State,
         settings: &PosteriorSettings,
@@ -73,7 +73,7 @@ impl Lab {
     ) -> Result<Belief, LabError> {
         let (Some(data), set_aside) = state.data() else { return Err(LabError::NoData) };
         let key = key(&data, state, settings);
-        if let Some(belief) = self.kept(&key)? {
+        if let Some(belief) = self.stored(&key)? {
             return Ok(belief);
         }
         let clock = Instant::now();
@@ -89,14 +89,14 @@ impl Lab {
             seconds: clock.elapsed().as_secs_f64(),
         };
         let text = serde_json::to_string(&summary).expect("numbers and texts");
-        let id = self.keep_belief(&key, &time::now(), &text, &fit.ensemble.to_npz())?;
+        let id = self.store_belief(&key, &time::now(), &text, &fit.ensemble.to_npz())?;
         if let Some(state) = &fit.state {
-            self.keep_unfinished(NEWEST, &state.to_json())?;
+            self.store_unfinished(NEWEST, &state.to_json())?;
         }
         Ok(Belief { id, summary, ensemble: fit.ensemble })
     }
 
-    /// A fit from where an earlier one of the same rows was stopped, or a fresh one with what the newest fit computed.
+    /// Continues an earlier, stopped fit of the same rows, or starts one that reuses what the newest fit computed.
     fn fit(
         &mut self,
         state: &State,
@@ -105,7 +105,7 @@ impl Lab {
         key: &str,
         observer: &dyn Observer,
     ) -> Result<Fit, LabError> {
-        // What another version left behind, or somebody edited, is of no use: the fit starts anew.
+        // A state that is edited or of another version is useless: the fit starts over.
         let saved = |key: &str| -> Result<Option<posterior::State>, LabError> {
             Ok(self.unfinished(key)?.and_then(|text| posterior::State::from_json(&text).ok()))
         };
@@ -115,12 +115,12 @@ impl Lab {
         let fit = campaign.fit(&checkpointer);
         checkpointer.failed()?;
         if let Err(CampaignError::Fit(FitError::Stopped(reached))) = &fit {
-            self.keep_unfinished(key, &reached.to_json())?;
+            self.store_unfinished(key, &reached.to_json())?;
         }
         Ok(fit?)
     }
 
-    fn kept(&self, key: &str) -> Result<Option<Belief>, LabError> {
+    fn stored(&self, key: &str) -> Result<Option<Belief>, LabError> {
         let Some((id, summary, ensemble)) = self.belief(key)? else { return Ok(None) };
         self.parsed_belief(id, &summary, &ensemble).map(Some)
     }
@@ -141,7 +141,7 @@ impl Lab {
     }
 }
 
-/// Writes down where a long fit stands, now and then.
+/// Saves the state of a long fit regularly.
 struct Checkpointer<'a> {
     observer: &'a dyn Observer,
     key: &'a str,
@@ -172,15 +172,15 @@ impl Observer for Checkpointer<'_> {
 
     fn checkpoint(&self, state: &dyn Fn() -> String) -> bool {
         let Ok(mut checkpoints) = self.inner.lock() else { return false };
-        if checkpoints.last.elapsed() >= KEPT_EVERY {
+        if checkpoints.last.elapsed() >= CHECKPOINT_EVERY {
             checkpoints.last = Instant::now();
-            checkpoints.failed = checkpoints.lab.keep_unfinished(self.key, &state()).err();
+            checkpoints.failed = checkpoints.lab.store_unfinished(self.key, &state()).err();
         }
         checkpoints.failed.is_none()
     }
 }
 
-/// All that a belief depends on, in one short text.
+/// A hash of all that a belief depends on.
 fn key(data: &Dataset, state: &State, posterior: &PosteriorSettings) -> String {
     let mut bytes: Vec<u8> = Vec::new();
     bytes.extend(state.seed.to_le_bytes());

@@ -1,10 +1,10 @@
-//! A fingerprint of all that an action wrote, kept with it: a value that changes on the disk does not go unnoticed.
+//! A fingerprint of everything that an action wrote, stored with it, so that changes on the disk are noticed.
 
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use sha2::{Digest, Sha256};
 
-/// Everything that an action writes and nobody ever changes.
+/// Everything that an action writes and that never changes afterwards.
 const WRITTEN: [&str; 7] = [
     "SELECT kind, what, at, note FROM action WHERE id = ?1",
     "SELECT text FROM variables WHERE action = ?1",
@@ -15,24 +15,24 @@ const WRITTEN: [&str; 7] = [
     "SELECT id, experiment, replicate, status, targets, cells, file FROM record WHERE action = ?1 ORDER BY id",
 ];
 
-/// Fingerprints what an action wrote, and keeps the fingerprint.
+/// Fingerprints what an action wrote, and stores the fingerprint.
 pub(super) fn seal(connection: &Connection, action: i64) -> rusqlite::Result<()> {
     let digest = digest(connection, action)?;
     connection.execute("UPDATE action SET digest = ?2 WHERE id = ?1", (action, digest)).map(|_| ())
 }
 
-/// The actions whose writing is not what it was.
-pub(super) fn broken(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
+/// The actions whose rows have changed since.
+pub(super) fn altered(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
     let mut query = connection.prepare("SELECT id, digest FROM action ORDER BY id")?;
     let kept: Vec<(i64, Option<String>)> =
         query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
-    let mut broken = Vec::new();
+    let mut altered = Vec::new();
     for (action, kept) in kept {
         if kept != Some(digest(connection, action)?) {
-            broken.push(action);
+            altered.push(action);
         }
     }
-    Ok(broken)
+    Ok(altered)
 }
 
 fn digest(connection: &Connection, action: i64) -> rusqlite::Result<String> {
@@ -49,7 +49,7 @@ fn digest(connection: &Connection, action: i64) -> rusqlite::Result<String> {
                     ValueRef::Real(number) => hash.update(number.to_string()),
                     ValueRef::Null => hash.update("null"),
                 }
-                // What is between two values is in no value.
+                // A separator that occurs in no value.
                 hash.update([0x1f]);
             }
             hash.update([0x1e]);

@@ -13,7 +13,7 @@ use super::store::targets_text;
 use super::{Lab, LabError};
 
 impl Lab {
-    /// Writes `data.csv` (every measurement in force), `experiments.csv` (every record, also replaced ones),
+    /// Writes `data.csv` (every measurement in force), `experiments.csv` (every record, including replaced ones),
     /// `actions.csv`, `edges.csv` (if anything was learned), `variables.toml` and `campaign.json` (all of it) into a folder.
     pub fn export(&self, folder: &Path) -> Result<Vec<String>, LabError> {
         let state = self.state()?;
@@ -38,7 +38,7 @@ impl Lab {
     }
 }
 
-/// Shown as numbers that read back to the same bits; nothing where a value is missing.
+/// Written so that it reads back to the same bits; empty if the value is missing.
 fn texts(row: &Row) -> impl Iterator<Item = String> {
     row.cells.iter().map(|cell| cell.map_or(String::new(), |value| value.to_string()))
 }

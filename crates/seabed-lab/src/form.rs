@@ -7,12 +7,12 @@ use seabed::graph::Node;
 
 use super::state::{Experiment, State, Status};
 
-/// The name of an experiment in forms: `E007`. No spreadsheet takes it for a number or a date.
+/// The name of an experiment in forms: `E007`. Spreadsheets do not mistake it for a number or a date.
 pub fn experiment_name(id: i64) -> String {
     format!("E{id:03}")
 }
 
-/// The experiment of a name.
+/// The number of the experiment with this name.
 pub(super) fn experiment_number(name: &str) -> Option<i64> {
     let digits = name.trim().strip_prefix(['E', 'e'])?;
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
@@ -24,16 +24,16 @@ pub struct FormRow {
     pub experiment: String,
     /// Counted from 1.
     pub replicate: u32,
-    /// One a variable; what is set is filled in.
+    /// One per variable; targets are filled in.
     pub cells: Vec<Option<f64>>,
-    /// What is set.
+    /// The targets.
     pub targets: Vec<Node>,
-    /// Empty as long as nothing happened.
+    /// Empty while the outcome is pending.
     pub status: &'static str,
 }
 
 impl FormRow {
-    /// The row of an experiment that is still to be made.
+    /// The row of an experiment still to be made.
     pub fn to_fill(experiment: String, replicate: u32, settings: &[(Node, f64)], variables: usize) -> Self {
         let mut cells = vec![None; variables];
         for &(node, value) in settings {
@@ -44,7 +44,7 @@ impl FormRow {
     }
 }
 
-/// Writes a form: one row a replicate of an experiment.
+/// Writes a form: one row per replicate of an experiment.
 pub fn write_form(out: &mut dyn Write, names: &Names, rows: &[FormRow]) -> io::Result<()> {
     let mut table = csv::Writer::from_writer(out);
     let variables = names.iter().map(String::as_str);
@@ -60,7 +60,7 @@ pub fn write_form(out: &mut dyn Write, names: &Names, rows: &[FormRow]) -> io::R
 }
 
 impl State {
-    /// The form of a proposal as it stands: what was recorded is filled in.
+    /// The current form of a proposal, with recorded results filled in.
     pub fn form(&self, proposal: i64) -> Vec<FormRow> {
         let of_proposal = self.live().filter(|experiment| experiment.proposal == Some(proposal));
         of_proposal.flat_map(|experiment| self.form_rows(experiment)).collect()

@@ -1,7 +1,7 @@
-//! Data files on their way into a campaign: which column is what, what a cell must be, and what is worth a warning.
+//! Takes data files into a campaign: what each column means, what a cell may hold, and what deserves a warning.
 //!
-//! Nothing is dropped: a row with missing values is kept, and set aside by the fit. What cannot be understood is refused
-//! as a whole file.
+//! Nothing is dropped: a row with missing values is kept, but left out of fits. A file with an error is refused as a
+//! whole.
 
 use std::fs;
 use std::path::Path;
@@ -20,11 +20,11 @@ use super::{Lab, LabError, time};
 /// How a data file is added.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AddOptions {
-    /// Also if the same content was added before.
+    /// Add it even if the same content was added before.
     pub again: bool,
     /// Columns to leave out.
     pub ignore: Vec<String>,
-    /// What the user says to it.
+    /// The user's note.
     pub note: String,
 }
 
@@ -37,9 +37,9 @@ pub struct Added {
     pub rows: usize,
     /// Rows with targets.
     pub interventional: usize,
-    /// Rows with missing values, which fits set aside.
+    /// Rows with missing values, which are left out of fits.
     pub incomplete: usize,
-    /// What is worth a look.
+    /// What looks unusual.
     pub warnings: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ pub(super) fn hash(content: &[u8]) -> String {
     Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Where the columns of a sheet are that mean something.
+/// The columns of a sheet that have a meaning.
 pub(super) struct Columns {
     /// `[variables]`: the column of each, if there is one.
     pub(super) variables: Vec<Option<usize>>,
@@ -101,7 +101,7 @@ impl Columns {
         }
         let mut columns = Self { variables: vec![None; names.len()], reserved: [None; RESERVED.len()] };
         for (k, name) in sheet.header.iter().enumerate().filter(|(_, name)| !ignore.contains(name)) {
-            // Spreadsheets leave columns of nothing behind.
+            // Spreadsheets leave empty columns behind.
             if name.is_empty() && sheet.rows.iter().all(|row| row.cells[k].is_empty()) {
                 continue;
             }
@@ -111,7 +111,7 @@ impl Columns {
                 (None, None) => {
                     let near = did_you_mean(closest(name, names));
                     return Err(refused(format!(
-                        "column {name:?} is no variable of the campaign{near}; remove it, or leave it out with --ignore"
+                        "column {name:?} is not a variable of the campaign{near}; remove it, or leave it out with --ignore"
                     )));
                 }
             };
@@ -128,7 +128,7 @@ impl Columns {
         which.map_or("", |k| &row.cells[k])
     }
 
-    /// The values of a row, one a variable.
+    /// The values of a row, one per variable.
     pub(super) fn cells(&self, row: &SheetRow, variables: &Variables) -> Result<Vec<Option<f64>>, LabError> {
         let cell = |(node, column): (Node, &Option<usize>)| {
             let Some(column) = *column else { return Ok(None) };
@@ -156,7 +156,7 @@ impl Columns {
             let Some(node) = position(names, name) else {
                 let near = did_you_mean(closest(name, names));
                 let place = Place { column: Some(TARGETS_COLUMN.into()), ..row.place.clone() };
-                return Err(LabError::refused(place, format!("{name:?} is no variable{near}")));
+                return Err(LabError::refused(place, format!("{name:?} is not a variable{near}")));
             };
             targets.push(node);
         }
@@ -177,7 +177,7 @@ fn data_rows(sheet: &Sheet, ignore: &[String], variables: &Variables) -> Result<
         return Err(LabError::refused(
             &sheet.file,
             format!(
-                "column {name:?} belongs to a form; forms go in with `seabed lab record`, or use --ignore {name}"
+                "column {name:?} belongs to a form; record forms with `seabed lab record`, or use --ignore {name}"
             ),
         ));
     }
@@ -220,10 +220,10 @@ fn complete_rows(
     (0..data.rows()).map(row).collect()
 }
 
-/// So many times larger or smaller than what is known is a slip of units rather than a finding.
-const SLIP: f64 = 30.0;
+/// Values this many times larger or smaller than known ones are a unit error rather than a finding.
+const UNIT_ERROR: f64 = 30.0;
 
-/// What is unusual about new rows, which have numbers in their file, given what is known.
+/// What is unusual about new rows, given with their numbers in the file, compared with known ones.
 pub(super) fn warnings(rows: &[(usize, &Row)], state: &State) -> Vec<String> {
     let mut warnings = Vec::new();
     for (node, variable) in state.variables.list().iter().enumerate() {
@@ -241,17 +241,17 @@ pub(super) fn warnings(rows: &[(usize, &Row)], state: &State) -> Vec<String> {
         let outside: Vec<(usize, f64)> = values(true).filter(|(_, value)| !allowed(*value)).collect();
         if let Some((row, value)) = outside.first() {
             warnings.push(format!(
-                "{name} was set to a value that the variables file does not allow in {} rows, first in row {row} ({value})",
+                "{name} was set to values that the variables file does not allow in {} rows, first in row {row} ({value})",
                 outside.len()
             ));
         }
         let unset = rows.iter().find(|(_, row)| set(row) && row.cells[node].is_none());
         if let Some((number, _)) = unset {
-            warnings.push(format!("row {number}: {name} was set, but to what is not said"));
+            warnings.push(format!("row {number}: {name} was set, but its value is missing"));
         }
         let measured: Vec<(usize, f64)> = values(false).collect();
         if let Some([low, high]) = variable.bounds {
-            // Bounds are for what is set; what is measured may well be a little beyond.
+            // Bounds are for settings; measured values may well lie a little beyond.
             let (least, most) = (low - (high - low), high + (high - low));
             let beyond: Vec<_> =
                 measured.iter().filter(|(_, value)| !(least..=most).contains(value)).collect();
@@ -263,20 +263,20 @@ pub(super) fn warnings(rows: &[(usize, &Row)], state: &State) -> Vec<String> {
             }
         }
         let known: Vec<f64> = state.rows().filter_map(|row| row.cells[node]).collect();
-        warnings.extend(slip(&measured, &known, variable.bounds).map(|slip| {
+        warnings.extend(unit_error(&measured, &known, variable.bounds).map(|problem| {
             let unit = if variable.unit.is_empty() {
                 String::new()
             } else {
                 format!(" Its unit is {}.", variable.unit)
             };
-            format!("{name}: {slip}; another unit, or a slip of the decimal point?{unit}")
+            format!("{name}: {problem}; wrong unit or misplaced decimal point?{unit}")
         }));
     }
     warnings
 }
 
-/// Are new values orders of magnitude off? Medians are compared first, then single values with the largest known one.
-fn slip(new: &[(usize, f64)], known: &[f64], bounds: Option<[f64; 2]>) -> Option<String> {
+/// Are new values orders of magnitude off? Compares medians first, then single values with the largest known one.
+fn unit_error(new: &[(usize, f64)], known: &[f64], bounds: Option<[f64; 2]>) -> Option<String> {
     let by_data = known.len() >= 3;
     let largest = if by_data {
         known.iter().fold(0.0f64, |largest, value| largest.max(value.abs()))
@@ -287,13 +287,13 @@ fn slip(new: &[(usize, f64)], known: &[f64], bounds: Option<[f64; 2]>) -> Option
         let (here, there) =
             (median(new.iter().map(|(_, value)| value.abs()))?, median(known.iter().map(|v| v.abs()))?);
         let ratio = here / there;
-        if ratio.is_finite() && ratio > 0.0 && !(1.0 / SLIP..=SLIP).contains(&ratio) {
+        if ratio.is_finite() && ratio > 0.0 && !(1.0 / UNIT_ERROR..=UNIT_ERROR).contains(&ratio) {
             let (times, which) = if ratio > 1.0 { (ratio, "larger") } else { (1.0 / ratio, "smaller") };
-            return Some(format!("values are typically {times:.0} times {which} than those known"));
+            return Some(format!("values are typically {times:.0} times {which} than known ones"));
         }
     }
-    let (row, value) = new.iter().find(|(_, value)| largest > 0.0 && value.abs() > SLIP * largest)?;
-    Some(format!("row {row} has {value}, {:.0} times what was known", value.abs() / largest))
+    let (row, value) = new.iter().find(|(_, value)| largest > 0.0 && value.abs() > UNIT_ERROR * largest)?;
+    Some(format!("row {row} has {value}, {:.0} times the largest known value", value.abs() / largest))
 }
 
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -307,25 +307,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_of_units_are_seen_and_ordinary_values_are_not() {
+    fn unit_errors_are_noticed_and_ordinary_values_are_not() {
         let known: Vec<f64> = (1..=50).map(f64::from).collect();
         let numbered = |values: &[f64]| -> Vec<(usize, f64)> { (1..).zip(values.iter().copied()).collect() };
-        assert_eq!(slip(&numbered(&[3.0, 60.0, -20.0]), &known, None), None);
-        let larger = slip(&numbered(&[3e3, 6e4, 2e4]), &known, None).unwrap();
-        assert_eq!(larger, "values are typically 769 times larger than those known");
-        assert!(slip(&numbered(&[3e-3, 6e-2, 2e-2]), &known, None).unwrap().contains("smaller"));
+        assert_eq!(unit_error(&numbered(&[3.0, 60.0, -20.0]), &known, None), None);
+        let larger = unit_error(&numbered(&[3e3, 6e4, 2e4]), &known, None).unwrap();
+        assert_eq!(larger, "values are typically 769 times larger than known ones");
+        assert!(unit_error(&numbered(&[3e-3, 6e-2, 2e-2]), &known, None).unwrap().contains("smaller"));
         assert_eq!(
-            slip(&numbered(&[3.0, 5e4, 7.0]), &known, None).unwrap(),
-            "row 2 has 50000, 1000 times what was known"
+            unit_error(&numbered(&[3.0, 5e4, 7.0]), &known, None).unwrap(),
+            "row 2 has 50000, 1000 times the largest known value"
         );
-        // Without data the bounds tell.
-        assert!(slip(&numbered(&[3.0, 400.0]), &[], Some([0.0, 10.0])).is_some());
-        assert_eq!(slip(&numbered(&[3.0, 40.0]), &[], Some([0.0, 10.0])), None);
-        assert_eq!(slip(&[], &known, None), None);
+        // Without data, values are compared with the bounds.
+        assert!(unit_error(&numbered(&[3.0, 400.0]), &[], Some([0.0, 10.0])).is_some());
+        assert_eq!(unit_error(&numbered(&[3.0, 40.0]), &[], Some([0.0, 10.0])), None);
+        assert_eq!(unit_error(&[], &known, None), None);
     }
 
     #[test]
-    fn hashes_are_those_of_everybody() {
+    fn hashes_are_sha256() {
         assert_eq!(hash(b""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     }
 }

@@ -1,15 +1,15 @@
-//! The laboratory of seabed: a campaign with real data in one crash-safe file.
+//! The campaign of a real laboratory in one crash-safe file.
 //!
-//! No simulator and no truth; experiments take weeks, and results come late, partly, or not as planned. A campaign is a
-//! SQLite file. Every command that changes it is one transaction and one *action*: nothing that was acknowledged is ever
-//! lost or half there, nothing is ever deleted, and the last action can be taken back.
+//! There is no simulator and no known truth; experiments take weeks, and results come late, in part, or not as planned. A
+//! campaign is a SQLite file. Every command that changes it is one transaction and one *action*: nothing acknowledged is
+//! ever lost or half written, nothing is ever deleted, and the last action can be undone. What is not undone is *in force*.
 //!
 //! - `variables`: units, transforms, what can be set, what is known;
-//! - `open`: making and opening files, recognising what is no campaign; `load` and `store`: all other SQL;
+//! - `open`: creating and opening files, recognising what is not a campaign; `load` and `store`: all other SQL;
 //!   `digest`: fingerprints of what was written;
 //! - `state`: the campaign in memory, as every decision sees it;
-//! - `intake` and `record`: what comes in, checked: data files, and filled forms; `form`: the forms;
-//! - `belief` and `propose`: what is believed, and what to do next; `status`, `export`: what people look at.
+//! - `intake` and `record`: checked input, from data files and from filled-in forms; `form`: the forms;
+//! - `belief` and `propose`: what is believed, and what to do next; `status` and `export`: what people see.
 
 #![warn(missing_docs)]
 
@@ -54,34 +54,34 @@ pub struct Lab {
     connection: Connection,
 }
 
-/// What was taken back.
+/// What was undone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Undone {
     /// The action.
     pub action: Action,
 }
 
-/// Why something cannot be done in a laboratory.
+/// Why a campaign cannot do something.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// A file that is there already.
-    #[error("{}: there is a file already; choose another name", path.display())]
+    /// A file that already exists.
+    #[error("{}: the file already exists; choose another name", path.display())]
     Exists {
         /// Which.
         path: PathBuf,
     },
-    /// A file that is no campaign.
-    #[error("{}: this is no campaign ({why}); `seabed lab new` makes one", path.display())]
+    /// A file that is not a campaign.
+    #[error("{}: this is not a campaign ({why}); `seabed lab new` creates one", path.display())]
     NotACampaign {
         /// Which.
         path: PathBuf,
-        /// How it shows.
+        /// What is wrong.
         why: String,
     },
     /// A file of a later version of the program.
     #[error(
-        "{}: the campaign has version {found}, this program knows versions up to {known}; use a newer seabed (the file is \
-         left as it is)",
+        "{}: the campaign has version {found}, but this program knows versions up to {known} only; use a newer seabed (the \
+         file was not changed)",
         path.display()
     )]
     Newer {
@@ -94,26 +94,26 @@ pub enum LabError {
     },
     /// A file that is damaged.
     #[error(
-        "{}: the campaign is damaged ({problem}); the file is left as it is: take the newest copy of it, or get out what \
-         can be read with `sqlite3 FILE .recover`",
+        "{}: the campaign is damaged ({problem}); the file was not changed: restore your newest backup, or save what can be \
+         read with `sqlite3 FILE .recover`",
         path.display()
     )]
     Damaged {
         /// Which.
         path: PathBuf,
-        /// How it shows.
+        /// What is wrong.
         problem: String,
     },
-    /// Another process is writing and did not end in time.
+    /// Another process was writing for too long.
     #[error("{}: {} is writing to it; wait until it is done (--wait SECONDS waits longer)", path.display(),
         holder.map_or("another process".to_string(), |pid| format!("process {pid}")))]
     Busy {
         /// Which.
         path: PathBuf,
-        /// Its number, where the system tells.
+        /// Its process id, if the system gives it.
         holder: Option<i32>,
     },
-    /// The database does not work.
+    /// An error of the database.
     #[error("{}: {source}", path.display())]
     Database {
         /// Which.
@@ -137,18 +137,18 @@ pub enum LabError {
         /// What is wrong.
         problem: String,
     },
-    /// Data or a form that the campaign cannot take.
+    /// Data or a form that the campaign cannot accept.
     #[error("{place}: {problem}")]
     Refused {
         /// The file, and where in it.
         place: String,
-        /// What is wrong, and the way out.
+        /// What is wrong, and what to do about it.
         problem: String,
     },
-    /// The same file for the second time.
+    /// The same file a second time.
     #[error(
         "{file}: the same content was added on {at} (action {action}, as {before}); nothing was added. If these are \
-         other measurements all the same, use --again"
+         different measurements, use --again"
     )]
     AddedBefore {
         /// The file.
@@ -160,34 +160,34 @@ pub enum LabError {
         /// Its name then.
         before: String,
     },
-    /// An experiment that is not there.
+    /// An experiment that does not exist.
     #[error("there is no experiment {name} in this campaign{hint}")]
     NoExperiment {
-        /// As it was typed.
+        /// The name given.
         name: String,
-        /// What may be meant.
+        /// What may have been meant.
         hint: String,
     },
     /// Nothing to learn from.
-    #[error("no complete row of data yet; `seabed lab add` takes observations in")]
+    #[error("there is no complete row of data yet; add observations with `seabed lab add`")]
     NoData,
-    /// Numbers beyond what can be computed with.
+    /// Numbers too extreme to compute with.
     #[error(
-        "the expected information is no finite number: some values are too extreme to compute with; look at bounds, units \
-         and transforms"
+        "the expected information is not finite: some values are too extreme to compute with; check bounds, units and \
+         transforms"
     )]
     Extreme,
-    /// Nothing to take back.
-    #[error("there is nothing to undo: no action but the making of the campaign is in force")]
+    /// Nothing to undo.
+    #[error("there is nothing to undo but the creation of the campaign")]
     NothingToUndo,
-    /// Others changed the campaign again and again.
-    #[error("others change the campaign faster than a batch can be designed; try again when they are done")]
+    /// Others kept changing the campaign.
+    #[error("others keep changing the campaign while a batch is designed; try again when they are done")]
     Changing,
     /// No experiment is possible.
-    #[error("no experiment is possible: the variables file and the options leave none")]
+    #[error("no experiment is possible within the variables file and the options")]
     EmptyBatch,
-    /// The observer asked for an end.
-    #[error("interrupted; nothing is lost: the same command goes on")]
+    /// The observer asked to stop.
+    #[error("interrupted; nothing is lost: the same command continues")]
     Stopped,
     /// Settings that cannot be used.
     #[error(transparent)]
@@ -198,7 +198,7 @@ pub enum LabError {
     /// A batch that cannot be designed.
     #[error("design: {0}")]
     Design(DesignError),
-    /// A file that cannot be understood.
+    /// A file that cannot be read.
     #[error(transparent)]
     Data(#[from] DataError),
     /// A stored belief that cannot be read.
@@ -215,7 +215,7 @@ impl LabError {
         Self::Refused { place: place.to_string(), problem: problem.into() }
     }
 
-    /// Whose fault it is.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Busy { .. } | Self::Database { .. } | Self::File { .. } | Self::Changing => {
@@ -261,7 +261,7 @@ impl From<CampaignError> for LabError {
     }
 }
 
-/// What the database says.
+/// An error message of the database.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct DatabaseError(#[from] rusqlite::Error);
@@ -272,7 +272,7 @@ impl Lab {
         &self.path
     }
 
-    /// Takes back the last action that is in force. It stays in the history.
+    /// Undoes the last action that is in force. It stays in the history.
     pub fn undo(&mut self) -> Result<Undone, LabError> {
         self.change(|change, state| {
             let last = state.actions.iter().rev().find(|action| action.undone.is_none());

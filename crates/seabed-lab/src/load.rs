@@ -1,4 +1,4 @@
-//! The campaign out of its file: what is in force, as a plain value. Nothing here writes.
+//! Reads the campaign from its file: everything in force, as a plain value. Nothing here writes.
 
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ fn sources(connection: &Connection, names: Names<'_>) -> Result<Vec<Source>, Unr
     for (id, count, mut source) in found {
         source.rows = rows.remove(&id).unwrap_or_default();
         if source.rows.len() as i64 != count {
-            let problem = format!("{} rows of {} are there, not {count}", source.rows.len(), source.file);
+            let problem = format!("{} rows of {} found, expected {count}", source.rows.len(), source.file);
             return Err(Unreadable::Content(problem));
         }
         sources.push(source);
@@ -169,7 +169,7 @@ fn parsed<T: DeserializeOwned>(text: &str, of: &str) -> Result<T, Unreadable> {
 
 fn node(name: &str, names: Names<'_>) -> Result<Node, Unreadable> {
     position(names, name)
-        .ok_or_else(|| Unreadable::Content(format!("{name:?} is stored, but not a variable")))
+        .ok_or_else(|| Unreadable::Content(format!("{name:?} is stored but is not a variable")))
 }
 
 fn row(targets: &str, cells: &str, names: Names<'_>) -> Result<Row, Unreadable> {
@@ -179,7 +179,7 @@ fn row(targets: &str, cells: &str, names: Names<'_>) -> Result<Row, Unreadable> 
     let cells: Vec<Option<f64>> = parsed(cells, "row")?;
     if cells.len() != names.len() {
         return Err(Unreadable::Content(format!(
-            "a row of {} cells is stored, not {}",
+            "a stored row has {} cells, not {}",
             cells.len(),
             names.len()
         )));

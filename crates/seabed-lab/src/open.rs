@@ -1,5 +1,5 @@
-//! Making and opening campaign files: what is no campaign, is damaged or is of a later version is recognised before
-//! anything could be written to it.
+//! Creating and opening campaign files: files that are not campaigns, are damaged or have a later version are recognised
+//! before anything could be written to them.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -23,7 +23,7 @@ const VERSION: u32 = MIGRATIONS.len() as u32;
 const HEADER: usize = 100;
 
 impl Lab {
-    /// Makes a campaign. The file takes its name only when it is complete; one that is there is never replaced.
+    /// Creates a campaign. The file gets its name only when it is complete; an existing one is never replaced.
     pub fn create(path: &Path, variables: &str, seed: u64, note: &str) -> Result<(), LabError> {
         let checked = Variables::from_toml(variables, "variables")?;
         let database = |source| LabError::Database { path: path.to_path_buf(), source };
@@ -44,7 +44,7 @@ impl Lab {
             Ok(memory.serialize("main")?.to_vec())
         })();
         let mut image: Vec<u8> = image.map_err(database)?;
-        // Write-ahead logging from the first moment: a database in memory cannot be told, but its header can.
+        // Write-ahead logging from the start: an in-memory database has no such mode, but its header can be edited.
         image[18..20].fill(2);
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -90,7 +90,7 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Nothing of this writes.
+    /// Sets the connection up without writing.
     fn prepare(&self) -> rusqlite::Result<u32> {
         self.connection.pragma_update(None, "foreign_keys", true)?;
         self.connection.pragma_update(None, "synchronous", "FULL")?;
@@ -112,7 +112,7 @@ impl Lab {
 
 fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have been faster.
+    // Another process may have migrated it meanwhile.
     let now: u32 = change.query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))?;
     for (version, step) in MIGRATIONS.iter().enumerate().skip(from.max(now) as usize) {
         change.execute_batch(step)?;
@@ -122,7 +122,7 @@ fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
     change.commit()
 }
 
-/// Reads the header of the file as plain bytes: what is no campaign is never given to the database.
+/// Reads the header of the file as plain bytes: a file that is not a campaign is never given to SQLite.
 fn check_header(path: &Path) -> Result<(), LabError> {
     let no = |why: &str| LabError::NotACampaign { path: path.to_path_buf(), why: why.to_string() };
     let damaged = |problem: String| LabError::Damaged { path: path.to_path_buf(), problem };
@@ -144,7 +144,7 @@ fn check_header(path: &Path) -> Result<(), LabError> {
         return Err(no("it is another kind of file"));
     }
     if header.len() < HEADER {
-        return Err(damaged("the file is cut off".into()));
+        return Err(damaged("the file is truncated".into()));
     }
     let number = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
     if number(68) != APPLICATION {
@@ -157,11 +157,11 @@ fn check_header(path: &Path) -> Result<(), LabError> {
         1 => 65_536,
         size => u64::from(size),
     };
-    // With a log beside it, pages may be there that the file does not have yet.
+    // With a log beside it, some pages may not be in the file yet.
     let logged = fs::metadata(beside(path, "-wal")).is_ok_and(|metadata| metadata.len() > 0);
     let length = file.metadata().map_err(LabError::file(path))?.len();
     if !logged && length < page * u64::from(number(28)) {
-        return Err(damaged(format!("the file is cut off after {length} bytes")));
+        return Err(damaged(format!("the file is truncated after {length} bytes")));
     }
     Ok(())
 }
@@ -185,7 +185,7 @@ pub(super) fn classify_sqlite_error(path: &Path, error: rusqlite::Error) -> LabE
 
 /// The process that holds the lock for writing, which SQLite keeps on byte 120 of the file of shared memory.
 ///
-/// Only for a message before the end: closing the file gives up the locks that this process has on it.
+/// Only for a final error message: closing the file releases the locks that this process holds on it.
 #[cfg(unix)]
 fn holder(path: &Path) -> Option<i32> {
     use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};

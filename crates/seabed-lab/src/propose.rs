@@ -1,4 +1,4 @@
-//! What to do next: a batch designed from the present belief, beyond what is already under way, kept with an id.
+//! Proposals: a batch designed from the current belief, taking pending experiments into account, and stored with an id.
 
 use std::time::Instant;
 
@@ -20,15 +20,15 @@ use super::{Lab, LabError, time};
 pub struct ProposalRequest {
     /// How beliefs are formed.
     pub posterior: PosteriorSettings,
-    /// How experiments are chosen; what can be set to which values stands in the variables file, not here.
+    /// How experiments are chosen; what can be set to which values is in the variables file, not here.
     pub design: DesignSettings,
-    /// The most that the batch may cost.
+    /// Maximum cost of the batch.
     pub budget: Option<f64>,
-    /// The most experiments that set the same variable.
+    /// Maximum number of experiments that set the same variable.
     pub max_repeats: Option<usize>,
-    /// The most variables that one experiment sets.
+    /// Maximum number of variables that one experiment sets.
     pub max_targets: usize,
-    /// What is to be learned.
+    /// What to learn.
     pub goal: Goal,
 }
 
@@ -46,7 +46,7 @@ impl Default for ProposalRequest {
 }
 
 impl ProposalRequest {
-    /// Can it be done, as far as can be told beforehand? What cannot be written down cannot be asked for.
+    /// Checks the request before any work. It must survive being stored, so all numbers must be finite.
     fn check(&self) -> Result<(), LabError> {
         self.posterior.check(None)?;
         let text = serde_json::to_string(self).expect("numbers and texts");
@@ -66,9 +66,9 @@ pub struct Proposed {
     pub experiments: Vec<i64>,
     /// What was chosen, in the laboratory's units.
     pub designed: DesignRecord,
-    /// What it was chosen from.
+    /// The belief it was chosen from.
     pub belief: super::BeliefSummary,
-    /// Outcomes that are still to come of earlier experiments.
+    /// Pending outcomes of earlier experiments.
     pub pending: usize,
 }
 
@@ -133,11 +133,11 @@ impl Serialize for Proposed {
     }
 }
 
-/// A batch is designed so often when others change the campaign meanwhile.
+/// How often a batch is redesigned if others change the campaign meanwhile.
 const MOST_TRIES: usize = 5;
 
 impl Lab {
-    /// Fits, designs and keeps the proposal; the observer watches both.
+    /// Fits, designs and stores the proposal; the observer watches fit and design.
     pub fn propose(
         &mut self,
         request: &ProposalRequest,
@@ -147,10 +147,10 @@ impl Lab {
         request.check()?;
         for _ in 0..MOST_TRIES {
             let state = self.state()?;
-            let belief = self.believe(&state, &request.posterior, observer)?;
+            let belief = self.fitted_belief(&state, &request.posterior, observer)?;
             let (designed, settings) = designed(&state, &belief, request, observer)?;
             let kept = self.change(|change, now| {
-                // Others may have recorded or proposed meanwhile: then the batch is designed once more.
+                // If others have changed the campaign meanwhile, the batch is designed again.
                 if now.revision() != state.revision() {
                     return Ok(None);
                 }
@@ -214,7 +214,7 @@ fn in_laboratory_units(batch: &Batch, state: &State, seconds: f64) -> DesignReco
     for (evaluation, evaluated) in designed.evaluated.iter_mut().zip(&batch.evaluated) {
         evaluation.targets = named(&evaluated.design);
     }
-    // What cannot be estimated is not worth keeping, and no number in a file.
+    // Estimates that are not finite are useless and cannot be stored.
     designed.evaluated.retain(|e| e.information.is_finite() && e.standard_error.is_finite());
     designed
 }

@@ -1,8 +1,8 @@
-//! Filled forms on their way into a campaign, and corrections.
+//! Takes filled-in forms and corrections into a campaign.
 //!
-//! Every row of a form is understood and checked against what is in force before anything is written; a form with one
-//! bad row is refused as a whole. A row that says what is known already changes nothing, one that only fills in what was
-//! missing completes it, and one that contradicts is a correction, which must be asked for.
+//! Every row of a form is parsed and checked against what is in force before anything is written; a form with one bad
+//! row is refused as a whole. A row that is already known changes nothing, one that fills in missing values completes
+//! the record, and one that contradicts it is a correction, which must be asked for.
 
 use std::collections::BTreeMap;
 
@@ -17,50 +17,50 @@ use super::{Lab, LabError, time};
 /// What a form changed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Recorded {
-    /// By which action; none if there was nothing new.
+    /// The action; `None` if there was nothing new.
     pub action: Option<i64>,
-    /// Replicates that are measured now and were not before.
+    /// Newly measured replicates.
     pub done: usize,
     /// Replicates that failed.
     pub failed: usize,
     /// Records that were completed or corrected.
     pub changed: usize,
-    /// Of experiments that nobody had proposed.
+    /// Experiments that were not proposed.
     pub extra: Vec<i64>,
-    /// Rows that say what is known already.
+    /// Rows that were already known.
     pub known: usize,
     /// Rows that are not filled in.
     pub blank: usize,
-    /// What is worth a look.
+    /// What looks unusual.
     pub warnings: Vec<String>,
 }
 
-/// A correction of one replicate, as it is typed.
+/// A correction of one replicate.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Correction {
     /// The experiment's name, as in forms.
     pub experiment: String,
     /// Counted from 1.
     pub replicate: u32,
-    /// New values by name; none: the value is missing.
+    /// New values by name; `None` if the value is missing.
     pub values: Vec<(String, Option<f64>)>,
-    /// What became of it, if that is to change.
+    /// The new status, if it is to change.
     pub status: Option<Status>,
 }
 
-/// A row of a form, understood.
+/// A parsed row of a form.
 struct Filled {
     place: Place,
-    /// None: nobody proposed it.
+    /// `None` if it was not proposed.
     experiment: Option<i64>,
     replicate: u32,
     status: Status,
     row: Row,
 }
 
-/// A record to be written; the experiment is made first where it is none.
+/// A record to be written; where `experiment` is `None`, the experiment is created first.
 struct Entry {
-    /// Of the row in its form.
+    /// The row's number in its form.
     number: usize,
     experiment: Option<i64>,
     replicate: u32,
@@ -69,8 +69,8 @@ struct Entry {
 }
 
 impl Lab {
-    /// Takes in a filled form. With `amend`, rows may contradict what is known: they correct it. With `again`, extra rows
-    /// are taken in also where the same were brought before.
+    /// Records a filled-in form. With `amend`, rows that contradict a record correct it. With `again`, rows that were not
+    /// proposed are recorded even if the same were recorded before.
     pub fn record(
         &mut self,
         file: &str,
@@ -113,7 +113,7 @@ impl Lab {
         })
     }
 
-    /// Corrects one replicate; what was written down before stays in the history.
+    /// Corrects one replicate; the old record stays in the history.
     pub fn amend(&mut self, correction: &Correction, note: &str) -> Result<Recorded, LabError> {
         self.change(|change, state| {
             let (names, variables) = (state.variables.names(), &state.variables);
@@ -123,7 +123,7 @@ impl Lab {
             let Some(before) = experiment.newest(correction.replicate) else {
                 return Err(LabError::refused(
                     place,
-                    "nothing is recorded of it yet; `seabed lab record` does that",
+                    "there is no record of it yet; `seabed lab record` makes one",
                 ));
             };
             let mut after = Record { file: String::new(), ..before.clone() };
@@ -153,7 +153,7 @@ fn what(recorded: &Recorded, file: &str) -> String {
     format!("{} done, {} failed, {} changed with {file}", recorded.done, recorded.failed, recorded.changed)
 }
 
-/// The experiment of a name that is in force.
+/// The experiment in force with this name.
 fn find<'s>(name: &str, state: &'s State) -> Result<&'s Experiment, LabError> {
     let no = |hint: String| LabError::NoExperiment { name: name.to_string(), hint };
     let Some(id) = experiment_number(name) else {
@@ -162,17 +162,15 @@ fn find<'s>(name: &str, state: &'s State) -> Result<&'s Experiment, LabError> {
     let found = state.experiments.iter().find(|experiment| experiment.id == id);
     let Some(experiment) = found else {
         let last = state.experiments.last().map(|last| format!("; the last is {}", experiment_name(last.id)));
-        return Err(no(last.unwrap_or_else(|| "; none was proposed yet".into())));
+        return Err(no(last.unwrap_or_else(|| "; there are none yet".into())));
     };
     if !experiment.live {
-        return Err(no(
-            ": it was taken back; to record it all the same, leave its experiment cell empty".into()
-        ));
+        return Err(no(": it was undone; to record it anyway, leave the experiment cell empty".into()));
     }
     Ok(experiment)
 }
 
-/// What a form says, and what is to be written because of it.
+/// What a form changes, and the records to be written.
 fn plan(sheet: &Sheet, state: &State, amend: bool, again: bool) -> Result<(Recorded, Vec<Entry>), LabError> {
     let columns = Columns::of(sheet, &[], &state.variables)?;
     let mut recorded = Recorded::default();
@@ -180,20 +178,20 @@ fn plan(sheet: &Sheet, state: &State, amend: bool, again: bool) -> Result<(Recor
     let mut seen: BTreeMap<(i64, u32), usize> = BTreeMap::new();
     let mut filled: Vec<Filled> = Vec::new();
     for row in &sheet.rows {
-        let Some(understood) = understand(row, &columns, state)? else {
+        let Some(parsed) = parse_row(row, &columns, state)? else {
             recorded.blank += 1;
             continue;
         };
-        let key = understood.experiment.map(|id| (id, understood.replicate));
+        let key = parsed.experiment.map(|id| (id, parsed.replicate));
         if let Some(&first) = key.and_then(|key| seen.get(&key)) {
-            let same = (filled[first].status, &filled[first].row) == (understood.status, &understood.row);
+            let same = (filled[first].status, &filled[first].row) == (parsed.status, &parsed.row);
             if !same {
                 return Err(LabError::refused(
-                    &understood.place,
+                    &parsed.place,
                     format!(
-                        "{} replicate {} stands in {} with other values; give every replicate a number of its own",
-                        experiment_name(understood.experiment.unwrap_or(0)),
-                        understood.replicate,
+                        "{} replicate {} is also in {}, with other values; give each replicate its own number",
+                        experiment_name(parsed.experiment.unwrap_or(0)),
+                        parsed.replicate,
                         filled[first].place
                     ),
                 ));
@@ -202,15 +200,15 @@ fn plan(sheet: &Sheet, state: &State, amend: bool, again: bool) -> Result<(Recor
             continue;
         }
         key.map(|key| seen.insert(key, filled.len()));
-        filled.push(understood);
+        filled.push(parsed);
     }
-    let mut brought: Vec<&Row> = extras(state);
+    let mut known_extras: Vec<&Row> = extras(state);
     for Filled { place, experiment, replicate, status, row } in filled {
         let number = place.row.unwrap_or(0);
         let Some(id) = experiment else {
             // The same row again is the same form again, unless the user says otherwise.
-            if let Some(at) = brought.iter().position(|known| **known == row).filter(|_| !again) {
-                brought.swap_remove(at);
+            if let Some(at) = known_extras.iter().position(|known| **known == row).filter(|_| !again) {
+                known_extras.swap_remove(at);
                 recorded.known += 1;
             } else {
                 recorded.done += 1;
@@ -243,13 +241,13 @@ fn plan(sheet: &Sheet, state: &State, amend: bool, again: bool) -> Result<(Recor
     Ok((recorded, entries))
 }
 
-/// The rows in force that nobody had proposed, as they were brought.
+/// The rows in force that were not proposed, as first recorded.
 fn extras(state: &State) -> Vec<&Row> {
     let extra = state.live().filter(|experiment| experiment.proposal.is_none());
     extra.filter_map(|experiment| Some(&experiment.records.get(&1)?.first()?.row)).collect()
 }
 
-/// Does the new row say all that the old one says, and more?
+/// Does the new row keep all values of the old one?
 fn completes(before: &Record, status: Status, row: &Row) -> bool {
     let cells = before.row.cells.iter().zip(&row.cells);
     before.status == status
@@ -271,19 +269,19 @@ fn contradiction(
     let cells = before.row.cells.iter().zip(&row.cells).enumerate();
     let differs = cells.clone().find(|(_, (old, new))| old.is_some() && old != new);
     let difference = if before.status != status {
-        format!("as {}, here it is {}", before.status.name(), status.name())
+        format!("as {}, but here it is {}", before.status.name(), status.name())
     } else if let Some((node, (old, new))) = differs {
-        format!("with {} = {}, here it is {}", names[node], shown(*old), shown(*new))
+        format!("with {} = {}, but here it is {}", names[node], shown(*old), shown(*new))
     } else {
         "with other values".to_string()
     };
     format!(
-        "{name} replicate {replicate} is recorded {difference}; to correct it use `seabed lab amend` with this file"
+        "{name} replicate {replicate} is already recorded {difference}; to correct it, use `seabed lab amend` with this file"
     )
 }
 
-/// What a row of a form says; none if it is not filled in.
-fn understand(row: &SheetRow, columns: &Columns, state: &State) -> Result<Option<Filled>, LabError> {
+/// Parses a row of a form; `None` if it is not filled in.
+fn parse_row(row: &SheetRow, columns: &Columns, state: &State) -> Result<Option<Filled>, LabError> {
     let variables = &state.variables;
     let at = |column: &str| Place { column: Some(column.into()), ..row.place.clone() };
     let mut cells = columns.cells(row, variables)?;
@@ -292,8 +290,10 @@ fn understand(row: &SheetRow, columns: &Columns, state: &State) -> Result<Option
     let status = match text("status").to_lowercase().as_str() {
         "" => None,
         other => Some(Status::named(other).ok_or_else(|| {
-            let problem =
-                format!("{:?} is no status; write done, failed, pending, or nothing", text("status"));
+            let problem = format!(
+                "{:?} is not a status; write done, failed or pending, or leave it empty",
+                text("status")
+            );
             LabError::refused(at("status"), problem)
         })?),
     };
@@ -303,7 +303,7 @@ fn understand(row: &SheetRow, columns: &Columns, state: &State) -> Result<Option
             number.parse().ok().filter(|&number| (1..=1_000_000).contains(&number)).ok_or_else(|| {
                 LabError::refused(
                     at("replicate"),
-                    format!("{number:?} is no number of a replicate; count from 1"),
+                    format!("{number:?} is not a replicate number; count from 1"),
                 )
             })?
         }
@@ -321,7 +321,7 @@ fn understand(row: &SheetRow, columns: &Columns, state: &State) -> Result<Option
             return Err(LabError::refused(
                 at(TARGETS_COLUMN),
                 format!(
-                    "{name} sets {:?}, not {:?}; an experiment that nobody proposed has an empty experiment cell",
+                    "{name} sets {:?}, not {:?}; for an experiment that was not proposed, leave the experiment cell empty",
                     shown(&planned),
                     shown(&targets)
                 ),
@@ -329,11 +329,14 @@ fn understand(row: &SheetRow, columns: &Columns, state: &State) -> Result<Option
         }
         targets = planned;
         for &(node, value) in &experiment.settings {
-            // What was set as proposed need not be written again.
+            // A proposed value need not be filled in again.
             cells[node] = cells[node].or(Some(value));
         }
     } else if replicate != 1 {
-        return Err(LabError::refused(at("replicate"), "replicates belong to an experiment; name it"));
+        return Err(LabError::refused(
+            at("replicate"),
+            "a replicate belongs to an experiment; name the experiment",
+        ));
     }
     let measured = (0..cells.len()).any(|node| cells[node].is_some() && !targets.contains(&node));
     let status = match (status, measured) {
@@ -344,16 +347,16 @@ fn understand(row: &SheetRow, columns: &Columns, state: &State) -> Result<Option
     match (status, experiment, measured) {
         (Status::Pending, _, true) => Err(LabError::refused(
             at("status"),
-            "values are filled in, but the status is pending; remove one of the two",
+            "values are filled in, but the status is pending; remove one or the other",
         )),
         (Status::Pending, ..) => Ok(None),
         (Status::Done, _, false) => Err(LabError::refused(
             at("status"),
-            "it is done, but nothing was measured; fill in values, or write failed",
+            "the status is done, but nothing was measured; fill in values, or write failed",
         )),
         (Status::Failed, None, _) => Err(LabError::refused(
             at("status"),
-            "an experiment that nobody proposed cannot fail; remove the row",
+            "an experiment that was not proposed cannot fail; remove the row",
         )),
         _ => {
             let id = experiment.map(|experiment| experiment.id);

@@ -1,4 +1,4 @@
-//! The campaign in memory: what is in force, as every decision and every table sees it. No SQL and no files.
+//! The campaign in memory: everything in force, on which all decisions and tables are based. No SQL and no files.
 
 use std::collections::BTreeMap;
 
@@ -16,32 +16,32 @@ use super::variables::Variables;
 /// What is set, to what, in the laboratory's units; ascending by node.
 pub type Settings = Vec<(Node, f64)>;
 
-/// Values of one measurement in the laboratory's units, and who was intervened on.
+/// Values of one measurement in the laboratory's units, and its intervention targets.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
     /// Ascending.
     pub targets: Vec<Node>,
-    /// One for each variable; none where the value is missing.
+    /// One per variable; `None` if the value is missing.
     pub cells: Vec<Option<f64>>,
 }
 
-/// What became of a replicate of an experiment.
+/// The status of a replicate of an experiment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
-    /// It was measured, perhaps not everything.
+    /// It was measured, perhaps in part.
     Done,
     /// It will give no values.
     Failed,
-    /// It is still to come.
+    /// Its outcome is awaited.
     Pending,
 }
 
-/// What was written down about a replicate.
+/// A record of a replicate.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Record {
     /// By which action.
     pub action: i64,
-    /// What became of it.
+    /// Its status.
     pub status: Status,
     /// What was set and measured.
     pub row: Row,
@@ -49,22 +49,22 @@ pub struct Record {
     pub file: String,
 }
 
-/// An experiment: proposed, or brought by the laboratory on its own.
+/// An experiment: proposed, or made by the laboratory on its own initiative.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Experiment {
     /// Unique in the campaign, never used again.
     pub id: i64,
     /// By which action.
     pub action: i64,
-    /// Of which proposal, if of any.
+    /// The proposal it belongs to, if any.
     pub proposal: Option<i64>,
     /// What is to be set, to what, in the laboratory's units.
     pub settings: Settings,
-    /// How often it is to be made.
+    /// The number of planned replicates.
     pub replicates: u32,
     /// Is it in force?
     pub live: bool,
-    /// What is in force of what was written down about each replicate, the newest last.
+    /// The records in force of each replicate, the newest last.
     pub records: BTreeMap<u32, Vec<Record>>,
 }
 
@@ -107,22 +107,22 @@ pub struct Action {
     pub what: String,
     /// When (UTC).
     pub at: String,
-    /// What the user said to it.
+    /// The user's note.
     pub note: String,
-    /// When it was taken back, if it was.
+    /// When it was undone, if it was.
     pub undone: Option<String>,
 }
 
 /// All that is in force, and the history of actions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct State {
-    /// Of all randomness.
+    /// The random seed.
     pub seed: u64,
     /// The variables.
     pub variables: Variables,
     /// Their file.
     pub variables_text: String,
-    /// All, also those taken back.
+    /// All, including undone ones.
     pub actions: Vec<Action>,
     /// Data files in force.
     pub sources: Vec<Source>,
@@ -133,7 +133,7 @@ pub struct State {
 }
 
 impl Status {
-    /// As it stands in forms and in the file.
+    /// Its name in forms and in the file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -142,7 +142,7 @@ impl Status {
         }
     }
 
-    /// The status of a name.
+    /// The status with this name.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Done, Self::Failed, Self::Pending].into_iter().find(|status| status.name() == name)
     }
@@ -156,12 +156,12 @@ impl Row {
 }
 
 impl Experiment {
-    /// What is known of a replicate: the newest record.
+    /// The newest record of a replicate.
     pub fn newest(&self, replicate: u32) -> Option<&Record> {
         self.records.get(&replicate)?.last()
     }
 
-    /// The replicates whose outcome is still to come.
+    /// The replicates whose outcome is pending.
     pub fn pending(&self) -> impl Iterator<Item = u32> + '_ {
         let last = self.records.keys().next_back().copied().unwrap_or(0).max(self.replicates);
         (1..=last).filter(|&replicate| match self.newest(replicate) {
@@ -179,7 +179,7 @@ impl Experiment {
 }
 
 impl State {
-    /// Changes whenever the campaign does: how many actions there are, and how many of them are taken back.
+    /// Changes whenever the campaign does: the number of actions, and of undone ones.
     pub fn revision(&self) -> (usize, usize) {
         (self.actions.len(), self.actions.iter().filter(|action| action.undone.is_some()).count())
     }
@@ -195,17 +195,17 @@ impl State {
         self.experiments.iter().filter(|experiment| experiment.live)
     }
 
-    /// Experiments in force with replicates that are still to come.
+    /// Pending replicates of experiments in force.
     pub fn pending(&self) -> impl Iterator<Item = (&Experiment, u32)> {
         self.live().flat_map(|experiment| experiment.pending().map(move |replicate| (experiment, replicate)))
     }
 
-    /// The outcomes that are still to come, as the fit sees them.
+    /// The designs of pending outcomes, in the units of the fit.
     pub fn pending_designs(&self) -> Vec<Intervention> {
         self.pending().filter_map(|(experiment, _)| self.variables.to_fit(&experiment.settings)).collect()
     }
 
-    /// The loop that these data are a moment of: what is known, and randomness of its own for every moment.
+    /// The campaign in memory at this point, with background knowledge and with its own randomness for every action.
     pub(crate) fn campaign(
         &self,
         data: &Dataset,
@@ -217,11 +217,11 @@ impl State {
             .with_seed(self.seed, self.actions.len() as u64))
     }
 
-    /// The complete rows, transformed, and the number of rows that are set aside because a value is missing.
+    /// The complete rows, transformed, and the number of rows left out because a value is missing.
     pub fn data(&self) -> (Option<Dataset>, usize) {
         let list = self.variables.list();
         let mut columns: Vec<Vec<f64>> = vec![Vec::new(); list.len()];
-        let (mut targets, mut aside) = (Vec::new(), 0);
+        let (mut targets, mut left_out) = (Vec::new(), 0);
         for row in self.rows() {
             let values: Option<Vec<f64>> = row
                 .cells
@@ -230,7 +230,7 @@ impl State {
                 .map(|(cell, variable)| cell.and_then(|value| variable.transform.apply(value)))
                 .collect();
             let Some(values) = values else {
-                aside += 1;
+                left_out += 1;
                 continue;
             };
             for (column, value) in columns.iter_mut().zip(values) {
@@ -238,6 +238,6 @@ impl State {
             }
             targets.push(NodeSet::of(list.len(), row.targets.iter().copied()));
         }
-        (Dataset::new(self.variables.names().clone(), columns, targets).ok(), aside)
+        (Dataset::new(self.variables.names().clone(), columns, targets).ok(), left_out)
     }
 }

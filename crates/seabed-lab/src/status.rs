@@ -1,4 +1,4 @@
-//! Where a campaign stands: what is pending, what has been learned round by round, and whether more is worth it.
+//! The status of a campaign: what is pending, what each round taught, and whether more experiments are worthwhile.
 
 use seabed::design::DesignRecord;
 use seabed::observer::Observer;
@@ -10,7 +10,7 @@ use super::propose::{ProposalRequest, as_object, designed};
 use super::state::{State, Status};
 use super::{Lab, LabError};
 
-/// Below this no batch is worth its work, in nats.
+/// Below this, in nats, no batch is worth the effort.
 const HARDLY_WORTH: f64 = 0.01;
 
 /// Edges listed of each kind.
@@ -23,86 +23,86 @@ pub struct Edge {
     pub from: String,
     /// The effect.
     pub to: String,
-    /// Of the edge in this direction.
+    /// Probability of the edge in this direction.
     pub probability: f64,
 }
 
-/// An outcome that is still to come.
+/// A pending outcome.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PendingOutcome {
     /// The experiment's name.
     pub experiment: String,
     /// Counted from 1.
     pub replicate: u32,
-    /// What is set, to what.
+    /// What is set, and to which value.
     #[serde(serialize_with = "as_object")]
     pub targets: Vec<(String, f64)>,
     /// Of which proposal.
     pub proposal: Option<i64>,
 }
 
-/// A proposal, the belief before it, and what became of it.
+/// A proposal, the belief before it, and its outcomes.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RoundSummary {
     /// The proposal's number.
     pub proposal: i64,
     /// When.
     pub at: String,
-    /// Rows that the belief was learned from.
+    /// Rows the belief was learned from.
     pub rows: usize,
     /// Of these, under interventions.
     pub interventional: usize,
     /// Entropy of the edge probabilities before the batch, in nats.
     pub edge_entropy: f64,
-    /// What the batch was expected to teach, in nats.
+    /// Expected information of the batch, in nats.
     pub information: f64,
     /// Its standard error.
     pub standard_error: f64,
-    /// Replicates that were measured, failed, are to come.
+    /// Replicates that were measured.
     pub done: usize,
     /// Replicates that failed.
     pub failed: usize,
-    /// Replicates that are to come.
+    /// Pending replicates.
     pub pending: usize,
 }
 
-/// Where a campaign stands.
+/// The status of a campaign.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Summary {
     /// Measurements in force.
     pub rows: usize,
     /// Of these, under interventions.
     pub interventional: usize,
-    /// Of all, with missing values: fits set them aside.
+    /// Measurements with missing values, which are left out of fits.
     pub incomplete: usize,
-    /// Outcomes that are still to come.
+    /// Pending outcomes.
     pub pending: Vec<PendingOutcome>,
     /// Replicates that failed.
     pub failed: usize,
-    /// One a proposal.
+    /// One per proposal.
     pub rounds: Vec<RoundSummary>,
     /// The newest belief; none before the first fit.
     pub belief: Option<BeliefSummary>,
-    /// Rows that came after the newest belief was formed, or were taken back since: it does not know of them.
+    /// Were rows added or undone since the newest belief was formed?
     pub not_yet_learned: bool,
     /// The most probable edges, above one half.
     pub certain: Vec<Edge>,
     /// The edges nearest to one half.
     pub uncertain: Vec<Edge>,
-    /// What the next batch is expected to teach beyond what is pending, in nats, if that was asked for.
+    /// Expected information of the next batch, given what is pending, in nats, if that was asked for.
     pub next_information: Option<f64>,
     /// Its standard error.
     pub next_standard_error: Option<f64>,
-    /// Is there hardly anything that more experiments of these kinds could teach? None: not known.
+    /// Is there hardly anything left for more experiments of these kinds to teach? `None` if unknown.
     pub hardly_worth: Option<bool>,
 }
 
 impl Lab {
-    /// Where the campaign stands, from what is in the file.
+    /// The status of the campaign, from what is in the file.
     pub fn summary(&self) -> Result<Summary, LabError> {
         let state = self.state()?;
         let (belief, fresh) = self.newest_belief(&state)?;
-        let mut summary = self.of(&state, belief.as_ref())?;
+        let mut summary = self.summarise(&state, belief.as_ref())?;
         summary.not_yet_learned = !fresh && summary.rows > 0;
         if let Some(proposal) = state.proposals.last().filter(|_| fresh) {
             summary.hardly_worth = Some(hardly_worth(&proposal.designed));
@@ -110,13 +110,13 @@ impl Lab {
         Ok(summary)
     }
 
-    /// As [`Lab::summary`], after learning from everything that is there; a next batch like the last one is designed, to
-    /// say what it would teach, and not kept.
+    /// As [`Lab::summary`], after learning from all data; another batch like the last one is designed, but not stored, to
+    /// estimate its information.
     pub fn learned_summary(&mut self, observer: &dyn Observer) -> Result<Summary, LabError> {
         let state = self.state()?;
         let request = last_request(&state);
-        let belief = self.believe(&state, &request.posterior, observer)?;
-        let mut summary = self.of(&state, Some(&belief))?;
+        let belief = self.fitted_belief(&state, &request.posterior, observer)?;
+        let mut summary = self.summarise(&state, Some(&belief))?;
         if state.variables.constraints(None, None, 1).targets().next().is_some() {
             let (next, _) = designed(&state, &belief, &request, observer)?;
             summary.next_information = Some(next.information);
@@ -126,7 +126,7 @@ impl Lab {
         Ok(summary)
     }
 
-    fn of(&self, state: &State, belief: Option<&Belief>) -> Result<Summary, LabError> {
+    fn summarise(&self, state: &State, belief: Option<&Belief>) -> Result<Summary, LabError> {
         let names = state.variables.names();
         let named = |settings: &[(usize, f64)]| -> Vec<(String, f64)> {
             settings.iter().map(|&(node, value)| (names[node].clone(), value)).collect()

@@ -1,4 +1,4 @@
-//! The campaign into its file: every change, the beliefs, and the check of all of it. Reading is in `load`.
+//! Writes the campaign to its file: every change, the beliefs, and the check of the whole file. Reading is in `load`.
 
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 use seabed::data::TARGET_SEPARATOR;
@@ -22,21 +22,21 @@ impl Lab {
     /// What is in force now.
     pub fn state(&self) -> Result<State, LabError> {
         let read = || {
-            // One view of the file, whatever others write meanwhile.
+            // A consistent view of the file, whatever others write meanwhile.
             let view = self.connection.unchecked_transaction()?;
             load(&view)
         };
         read().map_err(|error| unreadable(&self.path, error))
     }
 
-    /// Does `work` in one transaction that nobody else can come between; an error leaves everything as it was.
+    /// Does `work` in one exclusive transaction; an error leaves everything as it was.
     pub(super) fn change<T>(
         &mut self,
         work: impl FnOnce(&Change<'_>, &State) -> Result<T, LabError>,
     ) -> Result<T, LabError> {
         let lab = self.path.clone();
-        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
-        let transaction = match begun {
+        let started = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let transaction = match started {
             Ok(transaction) => transaction,
             Err(error) => return Err(super::open::classify_sqlite_error(&lab, error)),
         };
@@ -75,8 +75,8 @@ impl Lab {
             .map_err(|error| self.failed(error))
     }
 
-    /// Keeps a belief; what was kept of the unfinished fit is no longer needed.
-    pub(super) fn keep_belief(
+    /// Stores a belief; the state of its unfinished fit is no longer needed.
+    pub(super) fn store_belief(
         &mut self,
         key: &str,
         at: &str,
@@ -97,27 +97,28 @@ impl Lab {
         kept.map_err(|error| self.failed(error))
     }
 
-    /// How far an interrupted fit came.
+    /// The state of an interrupted fit.
     pub(super) fn unfinished(&self, key: &str) -> Result<Option<String>, LabError> {
         let sql = "SELECT state FROM unfinished WHERE key = ?1";
         let found = self.connection.query_row(sql, [key], |row| row.get(0)).optional();
         found.map_err(|error| self.failed(error))
     }
 
-    /// Keeps how far a fit has come.
-    pub(super) fn keep_unfinished(&self, key: &str, state: &str) -> Result<(), LabError> {
+    /// Stores the state of an unfinished fit.
+    pub(super) fn store_unfinished(&self, key: &str, state: &str) -> Result<(), LabError> {
         let sql =
             "INSERT INTO unfinished VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET state = excluded.state";
         self.connection.execute(sql, [key, state]).map(|_| ()).map_err(|error| self.failed(error))
     }
 
-    /// Everything that can be checked: the file, the references, and that all of it can be read.
+    /// Checks everything: the file, the references, and that all content can be read.
     pub fn check(&self) -> Result<Vec<String>, LabError> {
         let mut problems = self.problems("integrity_check").map_err(|error| self.failed(error))?;
         let broken = self.problems("foreign_key_check").map_err(|error| self.failed(error))?;
-        problems.extend(broken.into_iter().map(|table| format!("a row of {table} refers to nothing")));
-        let broken = digest::broken(&self.connection).map_err(|error| self.failed(error))?;
-        problems.extend(broken.into_iter().map(|id| format!("what action {id} wrote is not what it was")));
+        problems.extend(broken.into_iter().map(|table| format!("a row of {table} has a dangling reference")));
+        let altered = digest::altered(&self.connection).map_err(|error| self.failed(error))?;
+        problems
+            .extend(altered.into_iter().map(|id| format!("the data of action {id} were changed afterwards")));
         match self.state() {
             Err(LabError::Damaged { problem, .. }) => problems.push(problem),
             Err(other) => return Err(other),
@@ -135,17 +136,17 @@ impl Lab {
     }
 }
 
-/// What cannot be, however the file came about.
+/// Inconsistencies that no sequence of commands can cause.
 fn inconsistencies(state: &State) -> Vec<String> {
     let mut problems = Vec::new();
     let variables = state.variables.names().len();
     if state.rows().any(|row| row.cells.len() != variables) {
-        problems.push(format!("a row has not {variables} cells, one a variable"));
+        problems.push(format!("a row does not have {variables} cells, one per variable"));
     }
     for experiment in &state.experiments {
         let known = |id: i64| state.proposals.iter().any(|proposal| proposal.id == id);
         if experiment.live && experiment.proposal.is_some_and(|id| !known(id)) {
-            problems.push(format!("experiment {} is in force, its proposal is not", experiment.id));
+            problems.push(format!("experiment {} is in force, but its proposal is not", experiment.id));
         }
         if !experiment.live && !experiment.records.is_empty() {
             problems.push(format!("experiment {} is not in force, but a record of it is", experiment.id));

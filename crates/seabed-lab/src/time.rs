@@ -1,4 +1,4 @@
-//! The time as it is written down: UTC, ISO 8601, to the second.
+//! Timestamps: UTC, ISO 8601, to the second.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,7 +8,7 @@ pub(super) fn now() -> String {
     stamp(seconds)
 }
 
-/// The time so many seconds after the beginning of 1970.
+/// The timestamp this many seconds after the beginning of 1970.
 fn stamp(seconds: u64) -> String {
     let (mut days, second) = (seconds / 86_400, seconds % 86_400);
     let mut year = 1970;

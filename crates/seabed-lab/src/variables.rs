@@ -1,5 +1,5 @@
-//! The variables of a laboratory: units, transforms, what can be set to which values at what cost, and what is known
-//! beforehand. One TOML file, checked once; also the draft of such a file from data.
+//! The variables of a laboratory: units, transforms, what can be set to which values at what cost, and background
+//! knowledge. One TOML file, checked once; also the draft of such a file from data.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LabError;
 
-/// Columns of a form that are no variables.
+/// Columns of a form that are not variables.
 pub const RESERVED: [&str; 5] = ["experiment", "replicate", TARGETS_COLUMN, "status", "note"];
 
 /// How values are changed before a fit.
@@ -35,7 +35,7 @@ pub enum Transform {
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// Of its values, in words.
+    /// The unit of its values, in words.
     #[serde(default)]
     pub unit: String,
     /// How values are changed before a fit.
@@ -67,7 +67,7 @@ struct Form {
     knowledge: KnowledgeForm,
 }
 
-/// All variables with what is known about them; free of contradictions.
+/// All variables with background knowledge, checked for contradictions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Variables {
     list: Vec<Variable>,
@@ -76,7 +76,7 @@ pub struct Variables {
 }
 
 impl Transform {
-    /// The value as the fit sees it; none where there is no such number.
+    /// The value in the units of the fit; `None` if it has none.
     pub fn apply(self, value: f64) -> Option<f64> {
         let transformed = match self {
             Self::None => value,
@@ -86,7 +86,7 @@ impl Transform {
         transformed.is_finite().then_some(transformed)
     }
 
-    /// The value as the laboratory sees it.
+    /// The value in the units of the laboratory.
     pub fn undo(self, value: f64) -> f64 {
         match self {
             Self::None => value,
@@ -95,10 +95,10 @@ impl Transform {
         }
     }
 
-    fn takes(self) -> &'static str {
+    fn domain(self) -> &'static str {
         match self {
             Self::None => "finite numbers",
-            Self::Log => "numbers above 0 (`log1p` takes 0 too)",
+            Self::Log => "numbers above 0 (`log1p` also accepts 0)",
             Self::Log1p => "numbers above -1",
         }
     }
@@ -112,7 +112,7 @@ impl Variables {
         let names: Names = form.variable.iter().map(|variable| variable.name.clone()).collect();
         check_names(&names).map_err(|error| wrong(error.to_string()))?;
         if names.is_empty() {
-            return Err(wrong("there is no [[variable]]; list at least one".into()));
+            return Err(wrong("there is no [[variable]]; define at least one".into()));
         }
         let mut list = form.variable;
         for variable in &mut list {
@@ -135,7 +135,7 @@ impl Variables {
         Ok(variables)
     }
 
-    /// One for each name.
+    /// One per name.
     pub fn list(&self) -> &[Variable] {
         &self.list
     }
@@ -150,7 +150,7 @@ impl Variables {
         &self.knowledge
     }
 
-    /// What can be set, as the fit sees it: values are transformed.
+    /// What can be set, in the units of the fit.
     pub fn constraints(
         &self,
         budget: Option<f64>,
@@ -169,8 +169,8 @@ impl Variables {
         Constraints { variables: self.list.iter().map(allowed).collect(), budget, max_repeats, max_targets }
     }
 
-    /// A design in the units of the laboratory, of one in the units of the fit: levels exactly, other values to four
-    /// digits within the bounds. Nobody sets a dial to sixteen.
+    /// Converts a design from the units of the fit to those of the laboratory: levels exactly, other values to four
+    /// digits, because nobody sets a dial to sixteen, within the bounds.
     pub fn to_laboratory(&self, design: &Intervention) -> Vec<(Node, f64)> {
         let value = |&(node, value): &(Node, f64)| {
             let variable = &self.list[node];
@@ -185,7 +185,7 @@ impl Variables {
         design.settings().iter().map(value).collect()
     }
 
-    /// A design in the units of the fit; none where the transform knows no such value.
+    /// Converts a design to the units of the fit; `None` if a value is outside the domain of its transform.
     pub fn to_fit(&self, settings: &[(Node, f64)]) -> Option<Intervention> {
         let pairs: Option<Vec<(Node, f64)>> = settings
             .iter()
@@ -194,12 +194,16 @@ impl Variables {
         Intervention::new(pairs?).ok()
     }
 
-    /// What is wrong with a value of a variable, if anything is.
+    /// What is wrong with a value of a variable, if anything.
     pub fn refuses(&self, node: Node, value: f64) -> Option<String> {
         let transform = self.list[node].transform;
         let fits = transform.apply(value).is_some();
         (!fits).then(|| {
-            format!("{value} has no transform `{}`, which takes {}", name_of(transform), transform.takes())
+            format!(
+                "{value} is invalid: the transform `{}` accepts {}",
+                name_of(transform),
+                transform.domain()
+            )
         })
     }
 }
@@ -217,42 +221,42 @@ fn problem_of(variable: &Variable) -> Option<String> {
         return Some("forms have a column of this name; rename the variable".into());
     }
     if variable.bounds.is_some() && variable.levels.is_some() {
-        return Some("it has bounds and levels; keep one of the two".into());
+        return Some("it has both bounds and levels; keep only one".into());
     }
     if variable.intervene && variable.bounds.is_none() && variable.levels.is_none() {
         return Some(
-            "it can be intervened on; say to which values: `bounds = [LOW, HIGH]` or `levels = […]`".into(),
+            "it can be intervened on; give its values: `bounds = [LOW, HIGH]` or `levels = […]`".into(),
         );
     }
     let values = variable.bounds.iter().flatten().chain(variable.levels.iter().flatten());
     let outside = values.copied().find(|&value| variable.transform.apply(value).is_none());
     if let Some(value) = outside {
         return Some(format!(
-            "it can be set to {value}, but the transform `{}` takes {}",
+            "it can be set to {value}, but the transform `{}` accepts {}",
             name_of(variable.transform),
-            variable.transform.takes()
+            variable.transform.domain()
         ));
     }
     None
 }
 
-/// To four significant digits.
+/// Rounds to four significant digits.
 fn four_digits(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// To four significant digits, not to the inner side.
-fn outward(value: f64, direction: f64) -> f64 {
+/// Rounds to four significant digits, outwards.
+fn rounded_outward(value: f64, direction: f64) -> f64 {
     let rounded = four_digits(value);
     let inside = (rounded - value) * direction < 0.0;
     let unit = 10f64.powf(value.abs().log10().floor() - 3.0);
     if inside && unit.is_finite() { four_digits(rounded + direction * unit) } else { rounded }
 }
 
-/// A draft of the variables of data, for the user to edit: every variable can be set, within what was seen.
+/// A draft variables file for data, for the user to edit: every variable can be set, within the observed range.
 pub fn draft(data: &Dataset, source: &str) -> String {
     let mut text = format!(
-        "# The variables of {source}. Edit this file, then make the campaign from it.\n\
+        "# The variables of {source}. Edit this file, then create the campaign from it.\n\
          #\n\
          # unit       of the values, in words\n\
          # transform  before a fit: \"none\", \"log\" (values above 0) or \"log1p\" (values above -1)\n\
@@ -260,9 +264,9 @@ pub fn draft(data: &Dataset, source: &str) -> String {
          # bounds     lowest and highest value it can be set to; or `levels = [0, 1, 10]`: the only ones\n\
          # cost       of an experiment on it\n\n\
          [knowledge]\n\
-         forbidden = []  # [\"A\", \"B\"]: A is no direct cause of B\n\
+         forbidden = []  # [\"A\", \"B\"]: A is not a direct cause of B\n\
          required = []   # [\"A\", \"B\"]: A is a direct cause of B\n\
-         tiers = []      # [\"A\"], [\"B\", \"C\"]: no later one is a cause of an earlier one\n"
+         tiers = []      # [\"A\"], [\"B\", \"C\"]: no later tier causes an earlier one\n"
     );
     for (name, column) in data.names().iter().zip(data.columns()) {
         let low = column.iter().copied().fold(f64::INFINITY, f64::min);
@@ -273,10 +277,10 @@ pub fn draft(data: &Dataset, source: &str) -> String {
         let _ = write!(
             text,
             "\n[[variable]]\nname = {}\nunit = \"\"\ntransform = {transform}\nintervene = true\n\
-             bounds = [{:?}, {:?}]  # what was seen\ncost = 1\n",
+             bounds = [{:?}, {:?}]  # the observed range\ncost = 1\n",
             KeyValue::from(name.as_str()),
-            outward(low, -1.0),
-            outward(high, 1.0),
+            rounded_outward(low, -1.0),
+            rounded_outward(high, 1.0),
         );
     }
     text
@@ -330,16 +334,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_problem() {
         let cases = [
             ("", "missing field `variable`"),
             ("variable = []", "there is no [[variable]]"),
             ("[[variable]]\nname = \"status\"", "forms have a column of this name"),
-            ("[[variable]]\nname = \"a\"\nintervene = true", "say to which values"),
-            ("[[variable]]\nname = \"a\"\nbounds = [0, 1]\nlevels = [1]", "keep one of the two"),
+            ("[[variable]]\nname = \"a\"\nintervene = true", "give its values"),
+            ("[[variable]]\nname = \"a\"\nbounds = [0, 1]\nlevels = [1]", "keep only one"),
             (
                 "[[variable]]\nname = \"a\"\nbounds = [0, 1]\ntransform = \"log\"",
-                "`log` takes numbers above 0",
+                "`log` accepts numbers above 0",
             ),
             ("[[variable]]\nname = \"a\"\nintervene = true\nbounds = [2, 1]", "the lower one first"),
             (

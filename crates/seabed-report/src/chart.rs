@@ -29,7 +29,7 @@ pub(crate) struct Point {
     pub(crate) y: Option<f64>,
     /// Half the width of the band.
     pub(crate) error: Option<f64>,
-    /// What a pointer shows.
+    /// Shown when the pointer is over it.
     pub(crate) note: String,
 }
 
@@ -38,7 +38,7 @@ impl Point {
         self.y.filter(|y| drawable(*y))
     }
 
-    /// The value with its error to either side; both the value where there is no error.
+    /// The value minus and plus its error, or the value itself twice if there is none.
     fn band(&self) -> Option<(f64, f64)> {
         let error = self.error.filter(|e| drawable(*e)).unwrap_or(0.0);
         self.value().map(|y| (y - error, y + error))
@@ -94,7 +94,7 @@ impl Chart {
     }
 }
 
-/// Ticks, their numbers, the grid and the line at the bottom, where the two scales put them.
+/// Ticks, their numbers, the grid and the base line, placed by the two scales.
 pub(crate) fn axes(body: &mut String, x: &Scale, y: &Scale, small: bool) {
     let (class, gap, drop, below) =
         if small { ("soft small", 4.0, 3.5, 14.0) } else { ("soft", 6.0, 4.0, 17.0) };
@@ -154,7 +154,7 @@ impl Series {
             let path = piece.iter().map(place).collect::<Vec<_>>().join("L");
             let _ = writeln!(body, "<path class=\"line s-{class}\"{} d=\"M{path}\"/>", dashes(self.look));
         }
-        // About fifteen markers a line, however many rounds there are.
+        // About fifteen markers per line, however many rounds there are.
         let every = self.points.len().div_ceil(15).max(1);
         for (k, point) in self.points.iter().enumerate() {
             let alone = |k: usize| self.points.get(k).is_none_or(|p| p.value().is_none());
@@ -188,7 +188,7 @@ pub(crate) fn marker(look: Look, x: f64, y: f64) -> String {
     }
 }
 
-/// The piece of line that a legend shows, 30 by 14.
+/// The sample of a line in a legend, 30 by 14.
 pub(crate) fn swatch(look: Look) -> String {
     format!(
         "<path class=\"line s-{}\"{} d=\"M1 7H29\"/>{}",

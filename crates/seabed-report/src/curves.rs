@@ -47,7 +47,7 @@ pub(crate) fn together(run: &RunView) -> Option<Figure> {
     (!panels.is_empty()).then(|| Figure { width: columns * WIDTH, height, title: title.into(), body })
 }
 
-/// The points that can be drawn, in the order of their values.
+/// The drawable points, in the order of their values.
 fn points(curve: &InformationCurve) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> =
         curve.points.iter().copied().filter(|(x, y)| drawable(*x) && drawable(*y)).collect();
@@ -59,7 +59,7 @@ fn best(curve: &InformationCurve) -> Option<f64> {
     points(curve).into_iter().map(|point| point.1).reduce(f64::max)
 }
 
-/// The values that the last round set this target to, alone.
+/// The values to which the last round set this target alone.
 fn chosen(run: &RunView, target: &str) -> Vec<f64> {
     let last = run.interventions.iter().map(|made| made.round).max();
     let of_last = run.interventions.iter().filter(|made| Some(made.round) == last);
@@ -104,7 +104,7 @@ fn panel(run: &RunView, curve: &InformationCurve, y: &Scale) -> Figure {
         );
     }
     for value in chosen(run, &curve.target) {
-        // On the curve where the value was evaluated; others would need a height that nobody computed.
+        // Only chosen values that were evaluated are marked: the others have no height.
         if let Some(&(px, py)) = points.iter().find(|point| point.0 == value) {
             let place = format!("translate({} {}) scale(1.7)", at(x.place(px)), at(y.place(py)));
             let note = format!("chosen: do({} = {px:.4})", curve.target);

@@ -1,4 +1,4 @@
-//! Graphs drawn: the true one, and the belief with edges as strong as they are probable.
+//! Drawings of graphs: the true one, and the belief with edges drawn as strongly as they are probable.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::svg::{Figure, at, escape, fitted};
 /// Edges below this probability are never drawn.
 const LEAST_PROBABILITY: f64 = 0.1;
 
-/// From which probability on edges are drawn: the most probable 2 d of them at most.
+/// The probability from which edges are drawn: at most the 2 d most probable ones.
 pub(crate) fn threshold(run: &RunView) -> f64 {
     let nodes = run.names.len();
     let all = (0..nodes).flat_map(|i| (0..nodes).map(move |j| (i, j)));
@@ -22,11 +22,11 @@ struct Edge {
     from: usize,
     to: usize,
     strength: f64,
-    /// `true`, `false`, or nothing where the truth is not known.
+    /// `true`, `false`, or empty if the truth is unknown.
     class: &'static str,
 }
 
-/// The true graph; none where it is not known.
+/// The true graph; `None` if it is unknown.
 pub(crate) fn truth(run: &RunView, layout: &Layout) -> Option<Figure> {
     run.truth.as_ref()?;
     let chosen = |i, j| run.is_true(i, j).unwrap_or(false).then_some((0.75, "true"));
@@ -103,7 +103,7 @@ fn draw_pill(body: &mut String, run: &RunView, layout: &Layout, v: usize) {
 fn draw_dot(body: &mut String, run: &RunView, layout: &Layout, v: usize) {
     let (x, y) = layout.centres[v];
     let angle = (y - layout.height / 2.0).atan2(x - layout.width / 2.0).to_degrees();
-    // On the left half names are turned so that they read from left to right.
+    // On the left half, names are turned to read from left to right.
     let (turn, shift, class) =
         if angle.abs() <= 90.0 { (angle, 8.0, "small") } else { (angle + 180.0, -8.0, "small end") };
     let name = &run.names[v];
@@ -129,10 +129,10 @@ struct Curve {
 }
 
 impl Curve {
-    /// From centre to centre, its middle `bend` times its length off to the left.
+    /// From centre to centre, with its middle displaced to the left by `bend` times its length.
     fn bent(start: (f64, f64), end: (f64, f64), bend: f64) -> Self {
         let (dx, dy) = (end.0 - start.0, end.1 - start.1);
-        // The control point of a quadratic curve is twice as far off as its middle.
+        // The control point of a quadratic curve is displaced twice as far as its middle.
         let control = ((start.0 + end.0) / 2.0 + 2.0 * bend * dy, (start.1 + end.1) / 2.0 - 2.0 * bend * dx);
         Curve { start, control, end }
     }
@@ -153,10 +153,10 @@ fn inside(point: (f64, f64), centre: (f64, f64), half: (f64, f64), margin: f64) 
     (point.0 - centre.0).abs() < half.0 + margin && (point.1 - centre.1).abs() < half.1 + margin
 }
 
-/// The first of some bends whose curve meets no other node, else the one that meets fewest.
+/// The first of several bends whose curve touches no other node, else the one that touches the fewest.
 fn clear_curve(layout: &Layout, edge: &Edge, both: bool) -> Curve {
     let bends: &[f64] = if layout.circular {
-        // Chords of a circle meet no other node.
+        // Chords of a circle touch no other node.
         if both { &[0.04] } else { &[0.0] }
     } else if both {
         &[0.1, 0.17, 0.25, 0.35, 0.5, -0.25, -0.5]
@@ -184,7 +184,7 @@ fn draw_edge(body: &mut String, run: &RunView, layout: &Layout, edge: &Edge, bot
     let out_of = |v: usize, margin: f64| {
         move |k: &i32| !inside(curve.point(time(*k)), layout.centres[v], layout.halves[v], margin)
     };
-    // Out of the first node, and to the second less the length of the arrow's head.
+    // From the border of the first node to that of the second, less the length of the arrowhead.
     let first = (0..steps).find(out_of(edge.from, 1.0)).unwrap_or(0);
     let tip = (0..=steps).rev().find(out_of(edge.to, 1.5)).unwrap_or(steps);
     let size = 5.0 + 2.5 * edge.strength;

@@ -1,16 +1,16 @@
-//! Where the nodes of a graph stand: in layers, causes above effects, or on a circle when there are many.
+//! The positions of the nodes of a graph: in layers, causes above effects, or on a circle if there are many.
 //!
-//! The same places serve the truth and the belief. A cyclic graph is laid out as if the edges that close its cycles
-//! were not there.
+//! Truth and belief share the same positions. A cyclic graph is laid out as if the edges that close its cycles did not
+//! exist.
 
 use crate::model::RunView;
 use crate::svg::text_width;
 
-/// The most variables that are drawn in layers, and the most rows.
+/// The maximum number of variables drawn in layers, and of rows.
 const LAYERED_UP_TO: usize = 30;
 const MOST_ROWS: usize = 11;
 
-/// Places for all nodes on a page of `width` by `height`.
+/// Positions of all nodes on a page of `width` by `height`.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Layout {
     pub(crate) width: f64,
@@ -18,14 +18,14 @@ pub(crate) struct Layout {
     pub(crate) centres: Vec<(f64, f64)>,
     /// Half the width and half the height of each node's shape.
     pub(crate) halves: Vec<(f64, f64)>,
-    /// On a circle names stand outside, in layers inside their nodes.
+    /// On a circle, names are outside their nodes; in layers, inside.
     pub(crate) circular: bool,
 }
 
-/// The width that a name has in a node of the layered form.
+/// The width available for a name inside a node, in layers.
 pub(crate) const NAME_WIDTH: f64 = 46.0;
 
-/// Places by the truth if it is known, else by the edges that are more likely than not.
+/// Positions based on the truth if it is known, else on the edges that are more likely than not.
 pub(crate) fn layout(run: &RunView) -> Layout {
     let nodes = run.names.len();
     let edge = |i: usize, j: usize| i != j && run.is_true(i, j).unwrap_or(run.probability(i, j) >= 0.5);
@@ -39,7 +39,7 @@ pub(crate) fn layout(run: &RunView) -> Layout {
     }
 }
 
-/// The same graph less the edges that close cycles in a depth-first walk from child to parent.
+/// The same graph without the edges that close cycles in a depth-first walk from child to parent.
 fn without_cycles(parents: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut kept = vec![Vec::new(); parents.len()];
     // 0: not seen, 1: on the path of the walk, 2: done.
@@ -124,7 +124,7 @@ fn layers(run: &RunView, rows: &[Vec<usize>]) -> Layout {
     let mut centres = vec![(0.0, 0.0); nodes];
     for (r, row) in rows.iter().enumerate() {
         for (k, &v) in row.iter().enumerate() {
-            // Every other row a little to the side, so that straight edges run beside nodes and not through them.
+            // Shift every other row a little, so that straight edges run beside nodes and not through them.
             let shift = if r % 2 == 0 { -6.0 } else { 6.0 };
             let x = (k as f64 + 0.5) / row.len() as f64 * (width - 12.0) + 6.0 + shift;
             centres[v] = (x, 26.0 + r as f64 * spacing);

@@ -7,7 +7,7 @@ use crate::svg::{Figure, at, escape, fitted, text_width};
 
 const LABELS: f64 = 74.0;
 
-/// The matrix with its legend. Cells of few variables carry their numbers; for many, the matrix is large.
+/// The matrix with its legend. With few variables, cells show their numbers; with many, the matrix is large.
 pub(crate) fn draw(run: &RunView) -> Figure {
     let nodes = run.names.len();
     let cell = if nodes <= 9 { 30.0 } else { (270.0 / nodes as f64).max(14.0) };

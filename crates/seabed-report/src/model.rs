@@ -1,4 +1,4 @@
-//! What a report is made of: plain data, filled in by whoever reads run directories.
+//! The content of a report: plain data, filled in by the caller.
 
 pub use seabed::evaluate::MetricRow;
 
@@ -7,13 +7,13 @@ pub use seabed::evaluate::MetricRow;
 pub struct Study {
     /// The page's or section's headline.
     pub title: String,
-    /// World and posterior each; a section of its own.
+    /// Each a world and a posterior, with its own section.
     pub settings: Vec<Setting>,
-    /// The label of the line that the others are compared with, `random` as a rule.
+    /// The label of the line to compare the others with, usually `random`.
     pub baseline: String,
 }
 
-/// Runs that differ in what is compared and in their seeds only.
+/// Runs that differ only in what is compared and in their seeds.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Setting {
     /// For the reader: `linear er, d = 20, bootstrap`.
@@ -36,7 +36,7 @@ pub struct Line {
 pub struct Run {
     /// Same setting and seed: same world and initial data.
     pub seed: u64,
-    /// One per round; a value that is none or not finite is a gap in the figures.
+    /// One per round; a missing or non-finite value is a gap in the figures.
     pub rows: Vec<MetricRow>,
 }
 
@@ -49,7 +49,7 @@ pub struct RunView {
     pub config_text: String,
     /// The variables; `d` of them.
     pub names: Vec<String>,
-    /// `truth[i][j]`: is there an edge `i -> j`? May have cycles; none in a laboratory. Shape `[d, d]`.
+    /// `truth[i][j]`: is there an edge `i -> j`? May have cycles; `None` in a laboratory. Shape `[d, d]`.
     pub truth: Option<Vec<Vec<bool>>>,
     /// `edge_probabilities[i][j]` of the edge `i -> j` after the last round. Shape `[d, d]`.
     pub edge_probabilities: Vec<Vec<f64>>,
@@ -70,21 +70,21 @@ impl RunView {
         if i == j || p.is_nan() { 0.0 } else { p.clamp(0.0, 1.0) }
     }
 
-    /// Is `i -> j` a true edge? None without a truth.
+    /// Is `i -> j` a true edge? `None` if the truth is unknown.
     pub(crate) fn is_true(&self, i: usize, j: usize) -> Option<bool> {
         let truth = self.truth.as_ref()?;
         Some(truth.get(i).and_then(|row| row.get(j)).copied().unwrap_or(false))
     }
 }
 
-/// One experiment that was made.
+/// One experiment.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Intervention {
     /// The round it was made in.
     pub round: usize,
     /// (variable, value it was set to).
     pub targets: Vec<(String, f64)>,
-    /// Expected information in nats, when it was chosen by it.
+    /// Expected information in nats, if it was computed.
     pub information: Option<f64>,
     /// Monte Carlo standard error of the information.
     pub standard_error: Option<f64>,

@@ -1,4 +1,4 @@
-//! The page: sections one below the other, with everything it needs inside.
+//! The page: a sequence of sections, self-contained.
 
 use crate::model::{RunView, Study};
 use crate::style::page_rules;
@@ -16,7 +16,7 @@ pub enum Section<'a> {
     Text(&'a str),
 }
 
-/// One HTML document without outside parts: the browser is told to load nothing and run nothing.
+/// One self-contained HTML document: the browser is told to load nothing and run nothing.
 pub fn page(title: &str, sections: &[Section<'_>]) -> String {
     let part = |section: &Section<'_>| match section {
         Section::Study(study) => study::section(study),
@@ -26,7 +26,7 @@ pub fn page(title: &str, sections: &[Section<'_>]) -> String {
     let body: String = sections.iter().map(part).collect();
     let title = escape(title);
     let rules = page_rules();
-    // An icon of its own keeps the browser from asking for one.
+    // An empty icon keeps the browser from requesting one.
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\

@@ -1,4 +1,4 @@
-//! One run in detail: what was believed at the end, why the last batch was chosen, what was done.
+//! One run in detail: the final belief, why the last batch was chosen, and which experiments were made.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ fn charts(run: &RunView) -> Vec<Chart> {
     Measure::all().map(|measure| measure.chart(one())).filter(Chart::has_values).collect()
 }
 
-/// (file stem, figure) of everything that a run has.
+/// (file stem, figure) of every figure of a run.
 pub(crate) fn figures(run: &RunView) -> Vec<(String, Figure)> {
     let mut figures: Vec<(String, Figure)> = Vec::new();
     for chart in charts(run) {
@@ -73,7 +73,7 @@ pub(crate) fn section(run: &RunView) -> String {
 fn belief(html: &mut String, run: &RunView) {
     let places = layout(run);
     let matrix = matrix::draw(run);
-    // A matrix that fits stands beside the graphs; a large one keeps its size and may be scrolled.
+    // A small matrix goes beside the graphs; a large one keeps its size and can be scrolled.
     let beside = !places.circular && matrix.width <= 400.0;
     let class = if places.circular { "pair" } else { "figures" };
     let _ = writeln!(html, "<h3>Belief after the last round</h3>\n<div class=\"{class}\">");

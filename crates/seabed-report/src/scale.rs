@@ -1,6 +1,6 @@
-//! Axes: round tick marks, and numbers as a reader expects them.
+//! Axes: round tick marks, and numbers formatted for readers.
 
-/// A straight map from data to the page, with round tick marks at its ends.
+/// A linear map from data to the page, with round tick marks at its ends.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Scale {
     low: f64,
@@ -56,7 +56,7 @@ impl Scale {
             return if tick == 0.0 { "0".into() } else { minus(format!("{:.1e}", tick)) };
         }
         let decimals = (-self.step.log10().floor()).max(0.0) as usize;
-        // 0.25 needs a digit more than 0.2 and 0.5.
+        // 0.25 needs one digit more than 0.2 and 0.5.
         let decimals = decimals + usize::from((self.step * 10f64.powi(decimals as i32)).fract() > 1e-6);
         minus(format!("{:.decimals$}", if tick == 0.0 { 0.0 } else { tick }))
     }
@@ -94,7 +94,7 @@ pub(crate) fn with_error(mean: f64, error: Option<f64>) -> String {
     format!("{mean} ± {error:.decimals$}")
 }
 
-/// A p-value: three decimals, or that it is less.
+/// A p-value with three decimals, or `< 0.001`.
 pub(crate) fn p_value(p: f64) -> String {
     if p < 0.001 { "< 0.001".into() } else { format!("{p:.3}") }
 }

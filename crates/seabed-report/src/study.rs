@@ -1,4 +1,4 @@
-//! A study: per setting one figure a metric, and the areas with their paired differences.
+//! A study: one figure per setting and metric, and the areas under the curves with their paired differences.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::scale::{number, p_value, with_error};
 use crate::style::{BASELINE, Look, look};
 use crate::svg::{Figure, escape, stem};
 
-/// Something that a run measures in every round.
+/// A quantity measured in every round.
 #[derive(Clone, Copy)]
 pub(crate) enum Measure {
     Metric(Metric),
@@ -203,7 +203,7 @@ pub(crate) fn area_table(setting: &Setting, baseline: &str) -> String {
     let known = setting.lines.iter().any(|line| line.label == baseline);
     let paired = if known {
         format!(
-            "Differences are line minus {name} on the same seeds; p is of Wilcoxon’s signed-rank test, two-sided, not \
+            "Differences are line minus {name} on the same seeds; p is from Wilcoxon’s signed-rank test, two-sided, not \
              corrected for the number of comparisons; ✓ better and ✗ worse than {name} with p &lt; 0.05."
         )
     } else {

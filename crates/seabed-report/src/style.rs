@@ -1,7 +1,7 @@
 //! Colours and style sheets: one set of rules, filled with light colours, dark ones, or variables that switch.
 //!
-//! The eight colours of lines are told apart by people who do not see all colours (Okabe and Ito's, with the yellow
-//! and the black replaced); dashes and markers differ as well.
+//! The eight line colours can be distinguished by colour-blind people (Okabe and Ito's, with the yellow and the black
+//! replaced); dashes and markers differ as well.
 
 /// (name, light, dark).
 const COLOURS: [(&str, &str, &str); 20] = [
@@ -52,7 +52,7 @@ const CLASSES: [&str; LINE_COLOURS] = ["c0", "c1", "c2", "c3", "c4", "c5", "c6",
 const DASHES: [&str; 3] = ["", "7 3", "2 3"];
 const MARKERS: [Marker; 4] = [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond];
 
-/// The look of the `index`-th line; neighbours differ in all three, and 96 in at least one.
+/// The look of the `index`-th line; neighbours differ in all three parts, and the first 96 in at least one.
 pub(crate) fn look(index: usize) -> Look {
     let (turn, colour) = (index / LINE_COLOURS, index % LINE_COLOURS);
     Look {

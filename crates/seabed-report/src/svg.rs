@@ -1,15 +1,15 @@
-//! SVG by hand: escaping, coordinates, text width, and a figure that can stand in a page or alone.
+//! Hand-written SVG: escaping, coordinates, text width, and figures for use in a page or alone.
 
 use std::fmt::Write;
 
 use crate::style;
 
-/// A drawing in its own coordinates, one unit a pixel.
+/// A drawing in its own coordinates, one unit per pixel.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Figure {
     pub(crate) width: f64,
     pub(crate) height: f64,
-    /// What it shows, for those who cannot see it.
+    /// A description for those who cannot see it.
     pub(crate) title: String,
     pub(crate) body: String,
 }
@@ -48,7 +48,7 @@ impl Figure {
     }
 }
 
-/// Text that cannot leave its element or attribute; characters that XML forbids become U+FFFD.
+/// Escapes text so that it cannot leave its element or attribute; characters that XML forbids become U+FFFD.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -73,7 +73,7 @@ pub(crate) fn at(value: f64) -> String {
     format!("{}", rounded + 0.0)
 }
 
-/// A little more than the width of the text in a usual sans-serif face of this size.
+/// A slight overestimate of the width of the text in a usual sans-serif face of this size.
 pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     let width = |c: char| match c {
         'i' | 'j' | 'l' | 'I' | '.' | ',' | ' ' | '|' | '\'' | ':' => 0.36,
@@ -85,7 +85,7 @@ pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(width).sum::<f64>() * size
 }
 
-/// The text, cut with an ellipsis where it is wider than the given width.
+/// The text, shortened with an ellipsis if it is wider than the given width.
 pub(crate) fn fitted(text: &str, size: f64, width: f64) -> String {
     if text_width(text, size) <= width {
         return text.to_string();

@@ -1,7 +1,7 @@
-//! The pages in a real browser: no console message, nothing loaded, figures with something in them, text inside its
-//! figure, legends beside the plots, no sideways scrolling on a phone, readable in light and dark.
+//! The pages in a real browser: no console messages, nothing loaded, no empty figures, text inside its figure, legends
+//! beside the plots, no sideways scrolling on a phone, readable in light and dark.
 //!
-//! Skipped with a notice where no Chromium is installed. A page is put as it is into a frame of the wanted width, and
+//! Skipped with a notice if Chromium is not installed. A page is loaded unchanged into a frame of the given width, and
 //! the page around the frame measures it.
 
 mod common;
@@ -175,7 +175,7 @@ fn reports_are_sound_in_a_browser() {
 }
 
 #[test]
-fn what_is_looked_for_would_be_found() {
+fn the_checks_find_planted_errors() {
     let Some(browser) = browser() else { return };
     // A page that does everything wrong: a script, an error, an outside picture, a wide and empty figure.
     let bad = "<body style=\"background:#fff;color:#eee\"><h1>x</h1><script>console.error('planted')</script>\

@@ -1,6 +1,6 @@
-//! What a run is told: one TOML file, every key with a default, unknown keys refused.
+//! The configuration of a run: one TOML file, every key with a default, unknown keys refused.
 //!
-//! `default.toml` beside this file is the documentation of the keys; a test holds it to the defaults.
+//! `default.toml` beside this file documents the keys; a test compares it with the defaults.
 
 use seabed::design::DesignSettings;
 use seabed::posterior::PosteriorSettings;
@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 use super::StudyError;
 use super::simulated_world::WorldSettings;
 
-/// The defaults, with what each key means.
+/// The defaults, with the meaning of each key.
 pub const DEFAULT: &str = include_str!("default.toml");
 
 /// One closed loop.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Config {
-    /// Of the world, the noise and every random choice.
+    /// Seed of the world, the noise and every random choice.
     pub seed: u64,
     /// Batches of experiments.
     pub rounds: usize,
-    /// Are seconds written down? Without them equal runs have equal files.
+    /// Are seconds recorded? Without them, equal runs have equal files.
     pub timing: bool,
     /// What answers the experiments.
     pub world: WorldSettings,
@@ -45,7 +45,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The configuration that keys say, checked: what it asks for can be done, as far as can be told beforehand.
+    /// The configuration given by keys, checked as far as possible before any work.
     pub fn from_keys(keys: &Keys) -> Result<Self, StudyError> {
         let config: Self = keys.settings()?;
         config.check().map_err(|error| {
@@ -76,10 +76,10 @@ impl Config {
     }
 }
 
-/// More rounds are a slip of the keyboard.
+/// More rounds are a typing error.
 const MOST_ROUNDS: usize = 100_000;
 
-/// The message with the group that its key stands in.
+/// Adds the group of the key to the message.
 fn in_group(group: &str) -> impl Fn(SettingsError) -> SettingsError + '_ {
     move |error| SettingsError::Conflict { problem: format!("{group}.{error}") }
 }
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_found_before_any_work() {
+    fn errors_are_found_before_any_work() {
         let of = |text: &str| {
             Keys::parse(text, "a.toml").map_err(StudyError::from).and_then(|keys| Config::from_keys(&keys))
         };

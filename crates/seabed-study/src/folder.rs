@@ -1,7 +1,7 @@
-//! The folder of a run: what is where, and how it is written.
+//! The folder of a run: its files and how they are written.
 //!
 //! `rounds/000/` holds the files of a round, each the end of a phase: `ensemble.npz` and `fit.json`, then
-//! `design.json`, then `outcomes.csv`. The tables beside `rounds/` are made from them. A file takes its name when it is
+//! `design.json`, then `outcomes.csv`. The tables beside `rounds/` are made from them. A file gets its name once it is
 //! complete and on disk.
 
 use std::fs::{self, File, TryLockError};
@@ -38,8 +38,8 @@ impl RunFolder {
         &self.path
     }
 
-    /// Makes the folder if it is not there, keeps other processes out of it as long as the lock lives, and takes away
-    /// what a killed process left half written.
+    /// Creates the folder if needed, keeps other processes out while the lock lives, and removes what a killed process
+    /// left half written.
     pub(crate) fn lock(&self) -> Result<Lock, StudyError> {
         fs::create_dir_all(self.path.join("rounds")).map_err(StudyError::file(&self.path))?;
         let lock = Lock::try_take(&self.path)?.ok_or_else(|| StudyError::Busy { path: self.path.clone() })?;
@@ -69,17 +69,17 @@ impl RunFolder {
         Ok(Ensemble::read(&self.round(round).join("ensemble.npz"))?)
     }
 
-    /// What is kept of a fit, if it was made.
+    /// The record of a fit, if it was made.
     pub fn fitted(&self, round: usize) -> Result<Option<Fitted>, StudyError> {
         read_json(&self.round(round).join("fit.json"))
     }
 
-    /// What is kept of a design, if it was made.
+    /// The record of a design, if it was made.
     pub fn designed(&self, round: usize) -> Result<Option<DesignRecord>, StudyError> {
         read_json(&self.round(round).join("design.json"))
     }
 
-    /// The outcomes of a batch, if they are there.
+    /// The outcomes of a batch, if they exist.
     pub fn outcomes(&self, round: usize) -> Result<Option<Dataset>, StudyError> {
         let path = self.round(round).join("outcomes.csv");
         if !path.exists() {
@@ -107,11 +107,11 @@ impl RunFolder {
             self.write_json(&place("state.json"), state)?;
         }
         self.write_json(&place("fit.json"), fitted)?;
-        self.forget_states_before(round)
+        self.remove_states_before(round)
     }
 
-    /// Only the newest state is of use.
-    pub(crate) fn forget_states_before(&self, round: usize) -> Result<(), StudyError> {
+    /// Only the newest state is needed.
+    pub(crate) fn remove_states_before(&self, round: usize) -> Result<(), StudyError> {
         for earlier in 0..round {
             let path = self.round(earlier).join("state.json");
             if path.exists() {
@@ -129,12 +129,12 @@ impl RunFolder {
         Ok(write_table(&self.round(round).join("outcomes.csv"), outcomes)?)
     }
 
-    /// The tables of all rounds up to now; `metrics.csv` comes last, so that it says how far the others are.
+    /// Writes the tables of all rounds so far; `metrics.csv` comes last, so the others are at least as complete.
     pub(crate) fn write_tables(&self, data: &Dataset) -> Result<(), StudyError> {
         let mut rows = Vec::new();
         let mut designs = Vec::new();
         let mut events = String::new();
-        let mut happened = |event: &str, round: usize, record: serde_json::Value| {
+        let mut log_event = |event: &str, round: usize, record: serde_json::Value| {
             let serde_json::Value::Object(fields) = record else { return };
             let mut line = serde_json::json!({"event": event, "round": round});
             line.as_object_mut().expect("an object").extend(fields);
@@ -145,14 +145,14 @@ impl RunFolder {
             let Some(fitted) = self.fitted(round)? else { break };
             let designed = self.designed(round)?;
             rows.push(metric_row(round, &fitted, designed.as_ref()));
-            happened("fitted", round, serde_json::to_value(&fitted).expect("plain numbers"));
+            log_event("fitted", round, serde_json::to_value(&fitted).expect("plain numbers"));
             let Some(designed) = designed else { continue };
             let mut record = serde_json::to_value(&designed).expect("plain numbers");
-            // The many designs that were only looked at stay in the round's own file.
+            // The many designs that were only evaluated stay in the round's own file.
             record.as_object_mut().expect("an object").remove("evaluated");
-            happened("designed", round, record);
+            log_event("designed", round, record);
             if self.round(round).join("outcomes.csv").exists() {
-                happened("measured", round, serde_json::json!({"experiments": designed.batch.len()}));
+                log_event("measured", round, serde_json::json!({"experiments": designed.batch.len()}));
             }
             designs.push(designed);
         }
@@ -170,14 +170,14 @@ impl RunFolder {
         })
     }
 
-    /// The rows of `metrics.csv`; none if it is not there.
+    /// The rows of `metrics.csv`; empty if it does not exist.
     pub fn metrics(&self) -> Result<Vec<MetricRow>, StudyError> {
         let path = self.path.join("metrics.csv");
         let Ok(file) = File::open(&path) else { return Ok(Vec::new()) };
         let rows: Result<Vec<MetricRow>, csv::Error> = csv::Reader::from_reader(file).deserialize().collect();
         rows.map_err(|error| StudyError::Folder {
             path,
-            problem: format!("{error}; remove the file, the same command makes it anew"),
+            problem: format!("{error}; remove the file: the same command recreates it"),
         })
     }
 
@@ -206,8 +206,8 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// None if another process has it. Where the file system knows no locks, everybody has it: whole files and equal
-    /// results keep two workers from harming each other.
+    /// `None` if another process has it. On file systems without locks everyone gets it: atomic files and equal results
+    /// keep two workers from harming each other.
     pub(crate) fn try_take(folder: &Path) -> Result<Option<Self>, StudyError> {
         let file = open_to_lock(folder).map_err(StudyError::file(folder))?;
         match file.try_lock() {
@@ -219,7 +219,7 @@ impl Lock {
     /// Waits until no other process has it.
     pub(crate) fn take(folder: &Path) -> Result<Self, StudyError> {
         let file = open_to_lock(folder).map_err(StudyError::file(folder))?;
-        // Without locks everybody has it, as above.
+        // Without locks everyone gets it, as above.
         let _ = file.lock();
         Ok(Self { _folder: file })
     }
@@ -229,7 +229,7 @@ fn open_to_lock(folder: &Path) -> std::io::Result<File> {
     if cfg!(unix) { File::open(folder) } else { File::create(folder.join("lock")) }
 }
 
-/// Takes away what killed processes left half written, here and, if asked for, below.
+/// Removes what killed processes left half written, here and, if asked for, in subfolders.
 pub(crate) fn remove_parts(folder: &Path, below: bool) -> Result<(), StudyError> {
     for entry in fs::read_dir(folder).map_err(StudyError::file(folder))?.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
@@ -239,7 +239,7 @@ pub(crate) fn remove_parts(folder: &Path, below: bool) -> Result<(), StudyError>
                 remove_parts(&path, below)?;
             }
         } else if name.starts_with(".seabed-") && name.ends_with(".part") {
-            // Somebody else may have been faster.
+            // Another process may have removed it already.
             let _ = fs::remove_file(&path);
         }
     }
@@ -253,6 +253,6 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StudyError> 
     };
     serde_json::from_slice(&bytes).map(Some).map_err(|error| StudyError::Folder {
         path: path.to_path_buf(),
-        problem: format!("{error}; remove the file, the same command makes it anew"),
+        problem: format!("{error}; remove the file: the same command recreates it"),
     })
 }

@@ -1,4 +1,4 @@
-//! A study as a grid: lists in a configuration stand for one run each, and tables in a list for one setting each.
+//! A study as a grid: a list in a configuration stands for one run per value, a list of tables for one run per table.
 //!
 //! The seed varies slowest, so that every finished part of a study compares all strategies on the same worlds.
 
@@ -14,7 +14,7 @@ use super::config::Config;
 pub struct Factor {
     /// For example `design.strategy`.
     pub key: String,
-    /// As it is written in TOML, texts without quotes.
+    /// As written in TOML, but without quotes.
     pub value: String,
 }
 
@@ -25,11 +25,11 @@ pub struct Planned {
     pub index: usize,
     /// Its configuration.
     pub config: Config,
-    /// What sets it apart from other runs.
+    /// What distinguishes it from other runs.
     pub factors: Vec<Factor>,
-    /// World and posterior, for people; runs of one setting are compared.
+    /// World and posterior, in words; runs of one setting are compared.
     pub setting: String,
-    /// Strategy and values, for people; one line in a figure.
+    /// Strategy and values, in words; one line in a figure.
     pub line: String,
 }
 
@@ -39,7 +39,7 @@ const LISTS: [&str; 2] = ["design.grid", "design.range"];
 /// Groups that vary slowest, the slowest first.
 const SLOW: [&str; 3] = ["seed", "world", "posterior"];
 
-/// More runs are a slip.
+/// More runs are a typing error.
 const MOST_RUNS: usize = 100_000;
 
 /// All runs of a study.
@@ -49,12 +49,12 @@ pub fn expand(keys: &Keys) -> Result<Vec<Planned>, StudyError> {
     let source = keys.source();
     let tables = keys.alternatives(&LISTS, &SLOW, "design");
     if tables.len() > MOST_RUNS {
-        return Err(wrong(source, format!("{} runs; at most {MOST_RUNS} make a study", tables.len())));
+        return Err(wrong(source, format!("{} runs; a study has at most {MOST_RUNS}", tables.len())));
     }
     let configs = tables.iter().map(Config::from_keys).collect::<Result<Vec<_>, _>>()?;
     let flat: Vec<BTreeMap<String, String>> = configs.iter().map(flattened).collect();
     if flat.iter().collect::<BTreeSet<_>>().len() < flat.len() {
-        return Err(wrong(source, "two runs are the same; name every value of a list once".into()));
+        return Err(wrong(source, "two runs are the same; list each value only once".into()));
     }
     let varies = |key: &str| flat.iter().any(|keys| keys[key] != flat[0][key]);
     let varied: Vec<&String> = flat[0].keys().filter(|key| varies(key)).collect();
@@ -67,7 +67,7 @@ pub fn expand(keys: &Keys) -> Result<Vec<Planned>, StudyError> {
         let factors =
             varied.iter().map(|key| Factor { key: (*key).clone(), value: flat[index][*key].clone() });
         let (strategy, rest) = &lines[index];
-        // The rest is said where a strategy stands in the study with more than one.
+        // The rest is added where a strategy occurs in several variants.
         let alone = kinds[strategy.as_str()].len() == 1;
         Planned {
             index,
@@ -90,7 +90,7 @@ fn seeds(keys: &mut Keys) -> Result<(), StudyError> {
             keys.insert("seed", (first..first.saturating_add(count)).collect::<Vec<_>>());
             Ok(())
         }
-        (_, None) => Err(wrong(&source, "there are `seeds` and a list of `seed`; keep one of them".into())),
+        (_, None) => Err(wrong(&source, "both `seeds` and a list of `seed` are given; keep only one".into())),
         _ => Err(wrong(&source, format!("seeds = {count}: the number of seeds is a positive whole number"))),
     }
 }
@@ -136,19 +136,19 @@ mod tests {
     }
 
     #[test]
-    fn lists_make_a_grid_and_tables_in_a_list_stand_for_themselves() {
+    fn lists_make_a_grid_and_each_table_in_a_list_is_one_design() {
         let study = planned(
             "seeds = 2\n[world]\nkind = [\"er\", \"sf\"]\n[[design]]\nstrategy = \"random\"\n[[design]]\n\
              strategy = \"soft-cbed\"\nvalues = [\"gp-ucb\", \"fixed\"]\n",
         );
-        let told: Vec<(u64, &str, &str)> =
+        let found: Vec<(u64, &str, &str)> =
             study.iter().map(|run| (run.config.seed, run.setting.as_str(), run.line.as_str())).collect();
         let er = "er, 20 variables, nonlinear, dibs-nonlinear";
-        assert_eq!(told[0], (0, er, "random"));
-        assert_eq!(told[1], (0, er, "soft-cbed gp-ucb"));
-        assert_eq!(told[2], (0, er, "soft-cbed fixed"));
-        assert_eq!(told[3].1, "sf, 20 variables, nonlinear, dibs-nonlinear");
-        assert_eq!(told[6], (1, er, "random"));
+        assert_eq!(found[0], (0, er, "random"));
+        assert_eq!(found[1], (0, er, "soft-cbed gp-ucb"));
+        assert_eq!(found[2], (0, er, "soft-cbed fixed"));
+        assert_eq!(found[3].1, "sf, 20 variables, nonlinear, dibs-nonlinear");
+        assert_eq!(found[6], (1, er, "random"));
         assert_eq!(study.len(), 12);
         let keys: Vec<&str> = study[0].factors.iter().map(|factor| factor.key.as_str()).collect();
         assert_eq!(keys, ["design.strategy", "design.values", "seed", "world.kind"]);
@@ -163,11 +163,11 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_refused() {
+    fn mistakes_are_refused() {
         let of = |text: &str| expand(&Keys::parse(text, "text").unwrap()).unwrap_err().to_string();
         assert!(of("seed = [1, 1]").contains("two runs are the same"));
         assert!(of("seeds = 0").contains("positive"));
-        assert!(of("seeds = 3\nseed = [1]").contains("keep one"));
+        assert!(of("seeds = 3\nseed = [1]").contains("keep only one"));
         assert!(of("[world]\nnodes = [\"many\"]").contains("invalid type"));
     }
 }

@@ -1,8 +1,8 @@
-//! Studies of seabed: the closed loop against a simulated world as files that survive a kill, and grids of such loops.
+//! Closed loops against simulated worlds, as folders that survive a kill, and studies: grids of such loops.
 //!
-//! A run is a folder. Every phase of a round ends with a file that takes its name only when it is complete; a phase
-//! whose file is there is never done again, and every phase is a function of the configuration and the files before it.
-//! So the same command goes on where it was stopped, and the files come out the same.
+//! A run is a folder. Every phase of a round ends with a file that gets its name only when it is complete; a phase whose
+//! file exists is never repeated, and every phase is a function of the configuration and the files before it. So the
+//! same command continues where it was stopped, and the files come out the same.
 #![warn(missing_docs)]
 
 mod config;
@@ -55,10 +55,10 @@ pub enum StudyError {
     Folder {
         /// Which.
         path: PathBuf,
-        /// What it holds, and the way out.
+        /// What is wrong, and what to do about it.
         problem: String,
     },
-    /// Another process works in the folder.
+    /// Another process is working in the folder.
     #[error("{}: another process is working on it; wait until it is done", path.display())]
     Busy {
         /// Which.
@@ -70,8 +70,8 @@ pub enum StudyError {
         /// Which.
         round: usize,
     },
-    /// The observer asked for an end.
-    #[error("interrupted; nothing is lost: the same command goes on")]
+    /// The observer asked to stop.
+    #[error("interrupted; nothing is lost: the same command continues")]
     Stopped,
     /// A world that cannot be drawn.
     #[error("world: {0}")]
@@ -82,7 +82,7 @@ pub enum StudyError {
     /// A gene network that cannot be read.
     #[error(transparent)]
     NetworkFile(#[from] NetworkFileError),
-    /// A world that does not answer.
+    /// An experiment that the world cannot simulate.
     #[error("world: {0}")]
     Outcome(#[from] WorldError),
     /// A model that cannot be read.
@@ -91,10 +91,10 @@ pub enum StudyError {
     /// Data that cannot be read or written.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// No posterior.
+    /// A fit that failed.
     #[error("posterior: {0}")]
     Fit(FitError),
-    /// No design.
+    /// A design that failed.
     #[error("design: {0}")]
     Design(DesignError),
 }
@@ -122,7 +122,7 @@ impl StudyError {
         |source| Self::File { path: path.to_path_buf(), source }
     }
 
-    /// Whose fault it is.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::File { .. } | Self::Busy { .. } => ErrorKind::Environment,

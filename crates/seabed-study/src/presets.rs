@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// The names of all presets, each with what it shows.
+/// The names of all presets, with descriptions.
 pub const PRESETS: [(&str, &str); 8] = [
     ("paper-linear-20", "linear models of 20 variables, bootstrap: all strategies"),
     ("paper-linear-50", "linear models of 50 variables, bootstrap: all strategies"),
@@ -35,8 +35,8 @@ const BATCHES: &str = r#"
 strategy = ["cbed", "greedy-cbed", "soft-cbed"]
 "#;
 
-/// The configuration of a preset, if there is one of that name. `networks` is a folder with the DREAM3 networks for
-/// those about gene networks; without it they take networks of our own making.
+/// The configuration of the preset with this name, if there is one. `networks` is a folder with the DREAM3 networks for
+/// the presets on gene networks; without it they use generated networks.
 pub fn preset(name: &str, networks: Option<&Path>) -> Option<String> {
     let (mechanism, posterior, nodes, design) = match name {
         "paper-linear-20" => ("linear", "bootstrap", 20, STRATEGIES),

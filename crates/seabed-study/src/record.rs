@@ -1,4 +1,4 @@
-//! What is kept of a round, and the table of all rounds.
+//! The record of a round, and the table of all rounds.
 
 use std::io::Write;
 
@@ -6,26 +6,26 @@ use seabed::design::DesignRecord;
 use seabed::evaluate::{MetricRow, Scores};
 use serde::{Deserialize, Serialize};
 
-/// What is kept of a fit, beside the ensemble.
+/// The record of a fit, beside the ensemble.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Fitted {
     /// Rows of data under interventions.
     pub interventional_samples: usize,
-    /// Against the truth.
+    /// Scores against the truth.
     #[serde(flatten)]
     pub scores: Scores,
     /// Entropy of the edge marginals, in nats.
     pub edge_entropy: f64,
     /// Draws whose cycles were broken.
     pub repaired_cyclic: usize,
-    /// Why the belief should not be trusted as it is.
+    /// Why the belief should not be trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
     /// Wall time, in seconds.
     pub seconds: f64,
 }
 
-/// The row of a round, from what is kept of it.
+/// The row of a round, from its records.
 pub(crate) fn metric_row(round: usize, fitted: &Fitted, designed: Option<&DesignRecord>) -> MetricRow {
     MetricRow {
         round,
@@ -45,7 +45,7 @@ pub(crate) fn metric_row(round: usize, fitted: &Fitted, designed: Option<&Design
     }
 }
 
-/// `interventions.csv`: one line an experiment.
+/// `interventions.csv`: one line per experiment.
 pub(crate) fn write_interventions(out: &mut dyn Write, rounds: &[DesignRecord]) -> csv::Result<()> {
     let mut table = csv::Writer::from_writer(out);
     table.write_record([

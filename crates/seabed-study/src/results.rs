@@ -1,4 +1,4 @@
-//! The table of a study: one row a round of every run, as CSV and as Parquet.
+//! The table of a study: one row per round of every run, as CSV and as Parquet.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -15,7 +15,7 @@ use seabed::evaluate::MetricRow;
 use super::StudyError;
 use super::grid::Planned;
 
-/// A number of a round, if it has it.
+/// A number of a round, if it exists.
 type Metric = fn(&MetricRow) -> Option<f64>;
 
 enum Column {

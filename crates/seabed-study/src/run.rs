@@ -1,4 +1,4 @@
-//! One closed loop as a machine that can be killed at any moment.
+//! One closed loop as a state machine that can be killed at any moment.
 
 use std::time::Instant;
 
@@ -16,21 +16,21 @@ use super::folder::RunFolder;
 use super::record::{Fitted, metric_row};
 use super::simulated_world::SimulatedWorld;
 
-/// What a run tells while it goes on, beside how far the work of the moment is.
+/// What a run reports, besides the progress of its current work.
 pub enum RunEvent<'a> {
-    /// Something that the user should know about the metrics.
+    /// Something the user should know.
     Note(String),
     /// A round is complete, now or in an earlier process.
     Round(&'a MetricRow),
 }
 
-/// Hears what a run tells.
+/// Receives the events of a run.
 pub type Events<'a> = &'a (dyn Fn(RunEvent<'_>) + Sync);
 
-/// Carries the run out, or on, until its last round; a finished one is left as it is.
+/// Starts or continues a run until its last round; a finished run is left as it is.
 ///
-/// The observer is told how far the fit or the design of the moment is. Where it asks for an end the run stops with
-/// [`StudyError::Stopped`], and the same call goes on with it later.
+/// The observer sees the progress of the current fit or design. If it asks to stop, the run ends with
+/// [`StudyError::Stopped`], and the same call continues it later.
 pub fn run(
     config: &Config,
     folder: &RunFolder,
@@ -38,7 +38,7 @@ pub fn run(
     events: Events<'_>,
 ) -> Result<Vec<MetricRow>, StudyError> {
     let seed = Seed::new(config.seed);
-    // What is wrong with the settings shows before a folder is made.
+    // Errors in the settings show before a folder is created.
     let world = SimulatedWorld::new(&config.world, seed)?;
     let _lock = folder.lock()?;
     match folder.config()? {
@@ -56,7 +56,7 @@ pub fn run(
     }
     if let Some(cycle) = world.cycle() {
         events(RunEvent::Note(format!(
-            "the true graph has a cycle ({cycle}): E-SID, which needs one without, is left out"
+            "the true graph has a cycle ({cycle}): E-SID, which needs an acyclic graph, is left out"
         )));
     }
     let finished = folder.metrics()?;
@@ -67,16 +67,16 @@ pub fn run(
     folder.write_truth(world.names(), world.truth())?;
     let mut data = world.observations(config.world.observations)?;
     for round in 0..=config.rounds {
-        let ensemble = believe(config, folder, &world, &data, round, observer, events)?;
+        let ensemble = fit_round(config, folder, &world, &data, round, observer, events)?;
         if round < config.rounds {
-            let designed = choose(config, folder, &ensemble, round, observer)?;
+            let designed = design_round(config, folder, &ensemble, round, observer)?;
             let outcomes = match folder.outcomes(round)? {
                 Some(outcomes) => outcomes,
                 None => {
                     let batch = interventions(&designed, data.names()).ok_or_else(|| StudyError::Folder {
                         path: folder.path().to_path_buf(),
                         problem: format!(
-                            "the design of round {round} is not one of this run; remove the folder"
+                            "the design of round {round} does not belong to this run; remove the folder"
                         ),
                     })?;
                     let outcomes = world.outcomes(round, &batch, config.design.replicates)?;
@@ -95,7 +95,7 @@ pub fn run(
 }
 
 /// The belief of a round, from its file or from the data.
-fn believe(
+fn fit_round(
     config: &Config,
     folder: &RunFolder,
     world: &SimulatedWorld,
@@ -105,7 +105,7 @@ fn believe(
     events: Events<'_>,
 ) -> Result<Ensemble, StudyError> {
     if folder.fitted(round)?.is_some() {
-        folder.forget_states_before(round)?;
+        folder.remove_states_before(round)?;
         return folder.ensemble(round);
     }
     let clock = Instant::now();
@@ -125,12 +125,12 @@ fn believe(
         seconds: seconds(config, clock),
     };
     folder.write_belief(round, &fit.ensemble, fit.state.as_ref(), &fitted)?;
-    // What is read back is what an interrupted run goes on with.
+    // Read back, because that is what a resumed run continues with.
     folder.ensemble(round)
 }
 
 /// The batch of a round, from its file or from the belief.
-fn choose(
+fn design_round(
     config: &Config,
     folder: &RunFolder,
     ensemble: &Ensemble,
@@ -149,7 +149,7 @@ fn choose(
     Ok(designed)
 }
 
-/// The experiments of a design, which may have been read from a file that somebody edited.
+/// The experiments of a design; `None` if its file was edited and does not fit the variables.
 fn interventions(designed: &DesignRecord, names: &[String]) -> Option<Vec<Intervention>> {
     let of = |targets: &[(String, f64)]| {
         let settings = targets.iter().map(|(name, value)| Some((position(names, name)?, *value)));
@@ -158,7 +158,7 @@ fn interventions(designed: &DesignRecord, names: &[String]) -> Option<Vec<Interv
     designed.batch.iter().map(|experiment| of(&experiment.targets)).collect()
 }
 
-/// Every round has randomness of its own.
+/// Every round has its own randomness.
 fn seed_of(config: &Config, round: usize) -> Seed {
     Seed::new(Seed::new(config.seed).stream(Purpose::Rounds).at(round as u64).draws().bits())
 }
@@ -167,7 +167,7 @@ fn seconds(config: &Config, start: Instant) -> f64 {
     if config.timing { start.elapsed().as_secs_f64() } else { 0.0 }
 }
 
-/// More rounds of the same run?
+/// Is this the same run, perhaps with more rounds?
 fn continues(before: &Config, config: &Config) -> bool {
     before.rounds <= config.rounds && *before == Config { rounds: before.rounds, ..config.clone() }
 }

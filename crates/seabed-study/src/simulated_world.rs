@@ -1,4 +1,4 @@
-//! The world of a run: what answers its experiments, and the truth that beliefs are scored against.
+//! The world of a run: it answers the experiments, and knows the truth that beliefs are scored against.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub struct WorldSettings {
     pub kind: WorldKind,
     /// Variables of a random model.
     pub nodes: usize,
-    /// Edges a variable of a random model.
+    /// Edges per variable of a random model.
     pub edges_per_node: f64,
     /// Mechanisms of a random model.
     pub mechanism: MechanismName,
@@ -34,13 +34,13 @@ pub struct WorldSettings {
     pub noise_sd: f64,
     /// From `noise_sd` (first variable) to ten times as much (last)?
     pub unequal_noise: bool,
-    /// Bring every variable to mean 0 and standard deviation 1?
+    /// Scale every variable to mean 0 and standard deviation 1?
     pub standardise: bool,
     /// The file of a model or of a gene network; none if empty.
     pub file: PathBuf,
-    /// Whose networks a gene network without a file resembles.
+    /// The organism that a generated gene network resembles.
     pub organism: Organism,
-    /// What is measured of genes.
+    /// What is measured for each gene.
     pub measure: Measure,
     /// Report what GeneNetWeaver reports?
     pub gnw_faithful: bool,
@@ -58,7 +58,7 @@ pub enum WorldKind {
     Sf,
     /// A model from a file.
     Scm,
-    /// A gene network, from a file or of our own making.
+    /// A gene network, from a file or generated.
     Grn,
 }
 
@@ -93,12 +93,12 @@ impl Default for WorldSettings {
     }
 }
 
-/// A world that answers.
+/// A world that simulates the outcomes of experiments.
 pub struct SimulatedWorld {
     world: Box<dyn World + Send + Sync>,
     /// Row -> column; it may have cycles.
     truth: Vec<Vec<bool>>,
-    /// The one noise level of all variables, if there is one.
+    /// The noise level, if it is the same for all variables.
     noise_sd: Option<f64>,
     seed: Seed,
 }
@@ -110,18 +110,18 @@ impl SimulatedWorld {
             WorldKind::Er => settings.synthetic(GraphKind::Er).draw(seed)?,
             WorldKind::Sf => settings.synthetic(GraphKind::Sf).draw(seed)?,
             WorldKind::Scm if settings.file.as_os_str().is_empty() => {
-                let problem = "world.kind = \"scm\" needs the file of a model; set world.file".to_string();
+                let problem = "world.kind = \"scm\" needs a model file; set world.file".to_string();
                 return Err(SettingsError::Conflict { problem }.into());
             }
             WorldKind::Scm => Scm::read(&settings.file)?,
-            WorldKind::Grn => return Self::of_genes(settings, seed),
+            WorldKind::Grn => return Self::gene_network(settings, seed),
         };
         let first = scm.noise_sd()[0];
         let noise_sd = scm.noise_sd().iter().all(|sd| *sd == first).then_some(first);
         Ok(Self { truth: scm.dag().to_rows_to_columns(), world: Box::new(scm), noise_sd, seed })
     }
 
-    fn of_genes(settings: &WorldSettings, seed: Seed) -> Result<Self, StudyError> {
+    fn gene_network(settings: &WorldSettings, seed: Seed) -> Result<Self, StudyError> {
         let measurement =
             Measurement { of: settings.measure, deterministic: false, faithful: settings.gnw_faithful };
         let grn = if settings.file.as_os_str().is_empty() {
@@ -134,12 +134,12 @@ impl SimulatedWorld {
             Grn::read(&settings.file, measurement)?
         };
         let mut truth = grn.network().regulations();
-        // A gene that regulates itself is no edge of a causal graph.
+        // Self-regulation is not an edge of a causal graph.
         (0..truth.len()).for_each(|gene| truth[gene][gene] = false);
         Ok(Self { truth, world: Box::new(grn), noise_sd: None, seed })
     }
 
-    /// The graph that is to be found, row -> column; that of a gene network may have cycles.
+    /// The true graph, row -> column; that of a gene network may have cycles.
     pub fn truth(&self) -> &Vec<Vec<bool>> {
         &self.truth
     }
@@ -152,7 +152,7 @@ impl SimulatedWorld {
         Some(names.join(" -> "))
     }
 
-    /// How close a belief is to the truth; distances that need a graph without cycles are left out where it has some.
+    /// How close a belief is to the truth; metrics that need an acyclic truth are left out if it has cycles.
     pub fn scores(&self, belief: &Ensemble) -> Scores {
         match Dag::from_rows_to_columns(&self.truth) {
             Ok(dag) => scores(belief, &dag),
@@ -165,17 +165,17 @@ impl SimulatedWorld {
         self.world.names()
     }
 
-    /// The one noise level of all variables, if there is one.
+    /// The noise level, if it is the same for all variables.
     pub fn noise_sd(&self) -> Option<f64> {
         self.noise_sd
     }
 
-    /// What is seen before any experiment.
+    /// Observations before any experiment.
     pub fn observations(&self, samples: usize) -> Result<Dataset, StudyError> {
         Ok(self.world.experiment(&Intervention::none(), samples, self.seed.stream(Purpose::Noise))?)
     }
 
-    /// The outcomes of a batch in the round, `replicates` of each experiment. Every experiment has noise of its own.
+    /// The outcomes of a batch in the round, `replicates` of each experiment. Every experiment has its own noise.
     pub fn outcomes(
         &self,
         round: usize,
@@ -195,13 +195,13 @@ impl SimulatedWorld {
     }
 }
 
-/// More variables, hidden units or numbers in a table are a slip of the keyboard, and more than a machine holds.
+/// More variables, hidden units or numbers in a table are a typing error, and more than fits in memory.
 const MOST_NODES: usize = 10_000;
 const MOST_HIDDEN: usize = 1000;
 const MOST_NUMBERS: usize = 100_000_000;
 
 impl WorldSettings {
-    /// Are all numbers within their ranges? The rest shows when the world is made.
+    /// Are all numbers within their ranges? The rest is checked when the world is made.
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
         let most_observations = MOST_NUMBERS / self.nodes.clamp(1, MOST_NODES);
         let counts = [
@@ -237,7 +237,7 @@ impl WorldSettings {
 }
 
 impl WorldSettings {
-    /// What the world is, for people.
+    /// The world in words.
     pub(crate) fn words(&self) -> Vec<String> {
         let kind =
             |kind: &str| vec![kind.to_string(), format!("{} variables", self.nodes), self.mechanism.word()];

@@ -1,6 +1,6 @@
 //! A study: many runs in one folder, in any order, by any number of processes.
 //!
-//! `sweep.toml` says what the study is, `manifest.csv` lists its runs, `runs/0000/` and so on hold them. Results are
+//! `sweep.toml` defines the study, `manifest.csv` lists its runs, `runs/0000/` and so on hold them. Results are
 //! made from the finished ones. Work is claimed by locking a run's folder; where there are no locks, two processes may
 //! do the same run, with the same result.
 
@@ -30,12 +30,12 @@ pub struct Sweep {
     runs: Vec<Planned>,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RunState {
-    /// Nothing is done.
+    /// Not started.
     Waiting,
-    /// So many rounds are complete.
+    /// This many rounds are complete.
     Started(usize),
     /// It ended with an error.
     Failed(String),
@@ -43,18 +43,18 @@ pub enum RunState {
     Finished,
 }
 
-/// What became of a run.
+/// How a run ended.
 pub enum Outcome {
     /// All rounds are complete.
     Finished,
-    /// Another process is at it.
+    /// Another process is working on it.
     Elsewhere,
     /// It ended with an error.
     Failed(StudyError),
 }
 
 impl Sweep {
-    /// The study of a configuration in a folder, new or begun. A begun one may grow: more seeds, more rounds.
+    /// Creates or reopens the study of a configuration in a folder. An existing study may grow: more seeds, more rounds.
     pub fn create(path: &Path, keys: &Keys) -> Result<Self, StudyError> {
         let runs = expand(keys)?;
         fs::create_dir_all(path.join("runs")).map_err(StudyError::file(path))?;
@@ -83,7 +83,7 @@ impl Sweep {
     pub fn load(path: &Path) -> Result<Self, StudyError> {
         let place = path.join("sweep.toml");
         if !place.exists() {
-            let problem = "there is no study here: it has no sweep.toml".to_string();
+            let problem = "not a study: it has no sweep.toml".to_string();
             return Err(StudyError::Folder { path: path.to_path_buf(), problem });
         }
         let runs = expand(&Keys::read(&place)?)?;
@@ -100,7 +100,7 @@ impl Sweep {
         RunFolder::new(&self.path.join(format!("runs/{index:04}")))
     }
 
-    /// How far a run is.
+    /// The progress of a run.
     pub fn state(&self, index: usize) -> Result<RunState, StudyError> {
         let folder = self.folder(index);
         let rows = folder.metrics()?.len();
@@ -114,12 +114,11 @@ impl Sweep {
         }
     }
 
-    /// Carries one run out, or on. What fails is written down beside the run.
+    /// Starts or continues one run. A failure is recorded beside the run.
     pub fn run_one(&self, index: usize, observer: &dyn Observer, events: Events<'_>) -> Outcome {
         let work = || run(&self.runs[index].config, &self.folder(index), observer, events);
         let ended = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-            let problem =
-                "an error of the program itself; please report it with the run's config.toml".to_string();
+            let problem = "an internal error; please report it with the run's config.toml".to_string();
             Err(StudyError::Folder { path: self.folder(index).path().to_path_buf(), problem })
         });
         let place = self.error_file(index);
@@ -132,7 +131,7 @@ impl Sweep {
             Err(StudyError::Busy { .. }) => Outcome::Elsewhere,
             Err(error) => {
                 if !matches!(error, StudyError::Stopped) {
-                    // On a full disk not even this can be written; it is told to the user anyway.
+                    // On a full disk not even this can be written; the user is told anyway.
                     let _ = fs::create_dir_all(self.folder(index).path());
                     let _ = write_atomically(&place, |out| writeln!(out, "{error}"));
                 }
@@ -141,8 +140,8 @@ impl Sweep {
         }
     }
 
-    /// Carries all runs out, `jobs` at a time, and writes the results; each run has its share of the processors.
-    /// `events` hears what every run tells, `ended` of its end; the observer watches all of them and can stop all.
+    /// Runs everything, `jobs` runs at a time, and writes the results; each run has its share of the processors.
+    /// `events` receives the events of every run, `ended` its end; the observer watches all runs and can stop them.
     pub fn run_all(
         &self,
         jobs: usize,
@@ -196,7 +195,7 @@ impl Sweep {
 
     /// Writes the tables of all finished runs.
     pub fn write_results(&self) -> Result<(), StudyError> {
-        // One after the other: who comes last has seen all runs.
+        // One process at a time: the last one sees all finished runs.
         let _lock = Lock::take(&self.path)?;
         remove_parts(&self.path, false)?;
         write_results(&self.path, &self.finished()?)

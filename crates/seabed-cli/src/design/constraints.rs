@@ -1,4 +1,4 @@
-//! What a laboratory can do, as it is typed.
+//! The options that describe what a laboratory can do.
 
 use clap::Args;
 use seabed::data::{Dataset, Names};
@@ -10,37 +10,37 @@ use crate::settings::node_named;
 
 #[derive(Args)]
 pub struct Options {
-    /// A variable that can be set; repeat it. All of them without it.
+    /// A variable that can be set (repeatable) [default: all].
     #[arg(long = "target", value_name = "NAME")]
     targets: Vec<String>,
-    /// A variable that cannot be set; repeat it.
+    /// A variable that cannot be set (repeatable).
     #[arg(long = "forbid", value_name = "NAME")]
     forbidden: Vec<String>,
-    /// Values that every variable can be set to. Without it: mean ± 3 standard deviations of the data, or -10 to 10.
+    /// Range that every variable can be set to [default: mean ± 3 standard deviations of the data, or -10 to 10].
     #[arg(long, value_name = "LOW:HIGH", allow_hyphen_values = true)]
     range: Option<String>,
-    /// Values that a variable can be set to; repeat it.
+    /// Range that a variable can be set to (repeatable).
     #[arg(long, value_name = "NAME=LOW:HIGH")]
     bounds: Vec<String>,
-    /// The only values that a variable can be set to; repeat it.
+    /// The only values that a variable can be set to (repeatable).
     #[arg(long, value_name = "NAME=A,B,…")]
     levels: Vec<String>,
-    /// Cost of an experiment on a variable, 1 without it; repeat it. Designs are then compared by information per cost.
+    /// Cost of an experiment on a variable (repeatable) [default: 1]. Designs are compared by information per cost.
     #[arg(long, value_name = "NAME=COST")]
     cost: Vec<String>,
-    /// The most that the batch may cost; it may then be smaller than --batch.
+    /// Maximum cost of the batch, which may then be smaller than --batch.
     #[arg(long, value_name = "COST", allow_negative_numbers = true)]
     budget: Option<f64>,
-    /// The most experiments that set the same variable.
+    /// Maximum number of experiments that set the same variable.
     #[arg(long, value_name = "COUNT")]
     max_repeats: Option<usize>,
-    /// The most variables that one experiment sets.
+    /// Maximum number of variables that one experiment sets.
     #[arg(long, default_value_t = 1, value_name = "COUNT")]
     max_targets: usize,
 }
 
 impl Options {
-    /// The constraints over variables of these names; `data` are what they were observed in, if anything.
+    /// The constraints on variables of these names; `data` are their observations, if any.
     pub fn constraints(&self, names: &Names, data: Option<&Dataset>) -> Result<Constraints, Failure> {
         let nodes = |list: &[String], option: &str| -> Result<Vec<Node>, Failure> {
             list.iter().map(|name| node_named(name, names, option)).collect()
@@ -60,7 +60,7 @@ impl Options {
         let bounded = |name: &str| given(name, &self.bounds) || given(name, &self.levels);
         if let Some(name) = names.iter().find(|name| given(name, &self.bounds) && given(name, &self.levels)) {
             return Err(Failure::Input(anyhow::anyhow!(
-                "{name:?} has --bounds and --levels; give one of them"
+                "{name:?} has both --bounds and --levels; give only one of them"
             )));
         }
         let mut variables: Vec<Option<Allowed>> = (0..names.len())
@@ -68,12 +68,12 @@ impl Options {
                 let of_node = usual.variables[node].clone();
                 if of_node.is_none() && allowed(node) {
                     eprintln!(
-                        "note: {:?} never varied: without --bounds or --levels it is not set",
+                        "note: {:?} never varies in the data and is not set; --bounds or --levels would allow it",
                         names[node]
                     );
                 }
-                let to_be_said = || Allowed { levels: Levels::Range(0.0, 0.0), cost: 1.0 };
-                let possible = of_node.or_else(|| bounded(&names[node]).then(to_be_said));
+                let unspecified = || Allowed { levels: Levels::Range(0.0, 0.0), cost: 1.0 };
+                let possible = of_node.or_else(|| bounded(&names[node]).then(unspecified));
                 possible.filter(|_| allowed(node))
             })
             .collect();
@@ -81,13 +81,13 @@ impl Options {
             |option: &str, text: &str, apply: &dyn Fn(&mut Allowed, &str) -> Result<(), Failure>| {
                 let Some((name, rest)) = text.rsplit_once('=') else {
                     return Err(Failure::Input(anyhow::anyhow!(
-                        "{option} {text}: there is no `=` after a name"
+                        "{option} {text}: the `=` after the name is missing"
                     )));
                 };
                 let node = node_named(name, names, &format!("{option} {text}"))?;
-                // What is written for a variable that cannot be set must be right all the same.
-                let mut nobody = Allowed { levels: Levels::Range(0.0, 0.0), cost: 1.0 };
-                apply(variables[node].as_mut().unwrap_or(&mut nobody), rest)
+                // Options for a variable that cannot be set are checked all the same.
+                let mut discarded = Allowed { levels: Levels::Range(0.0, 0.0), cost: 1.0 };
+                apply(variables[node].as_mut().unwrap_or(&mut discarded), rest)
             };
         for text in &self.bounds {
             change("--bounds", text, &|allowed, rest| {

@@ -1,4 +1,4 @@
-//! What was designed, for people, for programs and for the laboratory.
+//! Prints a batch as text, as JSON, and as a form for the laboratory.
 
 use std::io::{self, Write};
 
@@ -9,14 +9,14 @@ use seabed::scm::{Ensemble, Intervention};
 use seabed_lab::FormRow;
 use serde_json::{Value, json};
 
-/// Below this no experiment is worth its work, in nats.
+/// Below this, in nats, no experiment is worth the effort.
 const HARDLY_WORTH: f64 = 0.01;
 
 fn targets_as_json(design: &Intervention, names: &Names) -> Value {
     design.settings().iter().map(|&(node, value)| (names[node].clone(), json!(value))).collect()
 }
 
-/// The batch for programs.
+/// The batch as JSON.
 pub fn as_json(batch: &Batch, ensemble: &Ensemble, seconds: f64, cpu_seconds: f64) -> Value {
     let mut form = json!(batch);
     form["edge_entropy"] = json!(ensemble.edge_entropy());
@@ -25,8 +25,8 @@ pub fn as_json(batch: &Batch, ensemble: &Ensemble, seconds: f64, cpu_seconds: f6
     form
 }
 
-/// The batch for people.
-pub fn for_people(batch: &Batch, ensemble: &Ensemble, wanted: usize, seconds: f64) -> io::Result<()> {
+/// The batch as text.
+pub fn as_text(batch: &Batch, ensemble: &Ensemble, wanted: usize, seconds: f64) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{:>4}  {:>11}  {:>7}  {:>7}  {:>6}  experiment", "", "information", "±", "gain", "cost")?;
     for (k, chosen) in batch.chosen.iter().enumerate() {
@@ -38,7 +38,7 @@ pub fn for_people(batch: &Batch, ensemble: &Ensemble, wanted: usize, seconds: f6
             chosen.information.standard_error,
             chosen.gain,
             chosen.cost,
-            shown(&chosen.design, ensemble.names())
+            describe(&chosen.design, ensemble.names())
         )?;
     }
     writeln!(
@@ -56,7 +56,7 @@ pub fn for_people(batch: &Batch, ensemble: &Ensemble, wanted: usize, seconds: f6
     if best < HARDLY_WORTH {
         writeln!(
             out,
-            "more experiments of these kinds are hardly worth it: nothing is left that they could tell apart"
+            "more experiments of these kinds are hardly worthwhile: nothing is left for them to distinguish"
         )?;
     }
     Ok(())
@@ -87,17 +87,17 @@ pub fn scores(
     }
     writeln!(out, "{:>11}  {:>7}  experiment", "information", "±")?;
     for (design, score) in designs.iter().zip(scores) {
-        writeln!(out, "{:>11.4}  {:>7.4}  {}", score.nats, score.standard_error, shown(design, names))?;
+        writeln!(out, "{:>11.4}  {:>7.4}  {}", score.nats, score.standard_error, describe(design, names))?;
     }
     Ok(())
 }
 
-fn shown(design: &Intervention, names: &Names) -> String {
+fn describe(design: &Intervention, names: &Names) -> String {
     let setting = |&(node, value): &(Node, f64)| format!("do({} = {})", names[node], value);
     design.settings().iter().map(setting).collect::<Vec<_>>().join(", ")
 }
 
-/// One row an experiment and replicate: the targets are filled in, the other variables are for the laboratory.
+/// One row per experiment and replicate: the targets are filled in, the other variables are left to the laboratory.
 pub fn form(batch: &Batch, names: &Names, replicates: usize) -> Vec<FormRow> {
     let of_experiment = |(k, chosen): (usize, &Chosen)| {
         let settings = chosen.design.settings().to_vec();
@@ -108,7 +108,7 @@ pub fn form(batch: &Batch, names: &Names, replicates: usize) -> Vec<FormRow> {
     batch.chosen.iter().enumerate().flat_map(of_experiment).collect()
 }
 
-/// Every single target and value that was tried.
+/// Every value tried for a single target.
 pub fn write_curves(out: &mut dyn Write, evaluated: &[Evaluated], names: &Names) -> io::Result<()> {
     let mut table = csv::Writer::from_writer(out);
     table.write_record(["target", "value", "information", "standard_error"])?;

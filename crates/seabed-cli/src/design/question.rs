@@ -1,4 +1,4 @@
-//! Questions and designs as they are typed.
+//! Parses goals and designs from the command line.
 
 use seabed::data::Names;
 use seabed::design::Goal;
@@ -7,15 +7,15 @@ use seabed::scm::Intervention;
 use crate::failure::Failure;
 use crate::settings::{node_named, parse_intervention};
 
-/// The goal of `edge=A,B`, `descendants=A` or `effect=A,B`.
+/// Parses a goal: `edge=A,B`, `descendants=A` or `effect=A,B`.
 pub fn parse_goal(text: &str, names: &Names) -> Result<Goal, Failure> {
     let wrong = || {
         let form = "write edge=A,B, descendants=A or effect=A,B";
-        Failure::Input(anyhow::anyhow!("--goal {text}: this is no question; {form}"))
+        Failure::Input(anyhow::anyhow!("--goal {text}: not a valid goal; {form}"))
     };
     let node = |name: &str| node_named(name, names, &format!("--goal {text}"));
     let (kind, rest) = text.split_once('=').ok_or_else(wrong)?;
-    // A name may contain a comma: the one that leaves a variable on both sides is meant.
+    // A name may contain a comma: split at the one that leaves a variable on both sides.
     let commas = || rest.match_indices(',').map(|(at, _)| (&rest[..at], &rest[at + 1..]));
     let known = |name: &str| seabed::data::position(names, name.trim()).is_some();
     let two = || {
@@ -32,7 +32,7 @@ pub fn parse_goal(text: &str, names: &Names) -> Result<Goal, Failure> {
     }
 }
 
-/// The design of `A=1,B=2`.
+/// Parses a design: `A=1,B=2`.
 pub fn parse_design(text: &str, names: &Names) -> Result<Intervention, Failure> {
     // A name may contain a comma: a new setting starts where the text before the comma already has its `=`.
     let mut settings: Vec<String> = Vec::new();

@@ -1,6 +1,6 @@
-//! The options of `seabed fit` that are about how to learn, and the posterior that they ask for.
+//! The options of `seabed fit` that configure the posterior, and the posterior built from them.
 //!
-//! An option that the chosen posterior does not understand is refused, not ignored.
+//! An option that does not apply to the chosen posterior is refused, not ignored.
 
 use std::path::{Path, PathBuf};
 
@@ -16,79 +16,79 @@ use crate::failure::Failure;
 
 #[derive(Args)]
 pub struct Options {
-    /// Number of draws from the posterior: 200 (mcmc) or 100 (bootstrap) without it; DiBS has --particles.
+    /// Number of draws from the posterior [default: 200 for mcmc, 100 for bootstrap]; DiBS has --particles.
     #[arg(long, value_name = "COUNT")]
     draws: Option<usize>,
 
-    /// Number of chains, which are compared: 4 without it.
+    /// Number of chains, which are compared with each other [default: 4].
     #[arg(long, value_name = "COUNT", help_heading = "Markov chains")]
     chains: Option<usize>,
-    /// Largest number of parents: 5 (mcmc-linear) or 3 (mcmc-gp) without it.
+    /// Maximum number of parents [default: 5 for mcmc-linear, 3 for mcmc-gp].
     #[arg(long, value_name = "COUNT", help_heading = "Markov chains")]
     max_parents: Option<usize>,
-    /// Parents of a variable that are tried in all combinations, 12 without it; others are tried one at a time.
+    /// Candidate parents of each variable, tried in all combinations [default: 12]; others are tried one at a time.
     #[arg(long, value_name = "COUNT", help_heading = "Markov chains")]
     candidates: Option<usize>,
-    /// Sweeps of each chain at most: 3200 without it. Chains end earlier once they agree and are worth as many
-    /// independent graphs as are drawn. With --resume, a fit whose chains did not agree goes on to more.
+    /// Maximum number of sweeps per chain [default: 3200]. Chains stop earlier once they agree and are worth as many
+    /// independent graphs as are drawn. With --resume, a larger number continues a fit whose chains did not agree.
     #[arg(long, value_name = "COUNT", help_heading = "Markov chains")]
     pub sweeps: Option<u32>,
     /// Prior probabilities of single edges: a .csv with the columns from, to, probability.
     #[arg(long, value_name = "FILE", conflicts_with = "prior", help_heading = "Markov chains")]
     edge_probabilities: Option<PathBuf>,
 
-    /// Which graphs are likely beforehand: `er` without it.
-    #[arg(long, value_enum, value_name = "NAME", help_heading = BOTH)]
+    /// Prior over graphs [default: er].
+    #[arg(long, value_enum, value_name = "NAME", help_heading = CHAINS_AND_DIBS)]
     prior: Option<PriorName>,
-    /// Expected number of edges for each variable, before cycles are ruled out (prior `er`): 1 without it.
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, help_heading = BOTH)]
+    /// Expected number of edges per variable, before ruling out cycles (prior `er`) [default: 1].
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, help_heading = CHAINS_AND_DIBS)]
     edges_per_node: Option<f64>,
-    /// Bring variables to mean 0 and standard deviation 1 inside, `true` without it; results are in the data's units either way.
-    #[arg(long, value_name = "BOOL", help_heading = BOTH)]
+    /// Scale variables to mean 0 and standard deviation 1 internally [default: true]; results are in the data's units.
+    #[arg(long, value_name = "BOOL", help_heading = CHAINS_AND_DIBS)]
     standardise: Option<bool>,
     /// Save the state of the fit when it ends or is interrupted (.json).
-    #[arg(long, value_name = "FILE", help_heading = BOTH)]
+    #[arg(long, value_name = "FILE", help_heading = CHAINS_AND_DIBS)]
     pub state: Option<PathBuf>,
-    /// Go on with an interrupted fit of the same data; its options and the seed are those of the saved state.
+    /// Continue an interrupted fit of the same data; options and seed are taken from the saved state.
     #[arg(long, value_name = "FILE", conflicts_with = "warm_start")]
     pub resume: Option<PathBuf>,
-    /// Start from the saved state of a fit of earlier data of the same variables; mcmc takes over the scores of variables
-    /// about which there are no new rows.
-    #[arg(long, value_name = "FILE", help_heading = BOTH)]
+    /// Start from the saved state of a fit of earlier data of the same variables; mcmc reuses the scores of variables
+    /// without new rows.
+    #[arg(long, value_name = "FILE", help_heading = CHAINS_AND_DIBS)]
     pub warm_start: Option<PathBuf>,
 
-    /// Number of particles, which are the draws from the posterior: 20 without it.
+    /// Number of particles, which are the draws from the posterior [default: 20].
     #[arg(long, value_name = "COUNT", help_heading = "DiBS")]
     particles: Option<usize>,
-    /// Largest number of steps, 3000 without it; a fit that is at rest stops by itself.
+    /// Maximum number of steps [default: 3000]; a fit that has settled stops earlier.
     #[arg(long, value_name = "COUNT", help_heading = "DiBS")]
     steps: Option<usize>,
-    /// Take all steps, whether anything changes or not.
+    /// Take all steps, even if nothing changes any more.
     #[arg(long, help_heading = "DiBS")]
     all_steps: bool,
-    /// Graphs sampled for each particle at each step: 16 without it.
+    /// Graphs sampled per particle and step [default: 16].
     #[arg(long, value_name = "COUNT", help_heading = "DiBS")]
     mc_samples: Option<usize>,
-    /// How sampled graphs are weighted: `columns` without it.
+    /// How sampled graphs are weighted [default: columns].
     #[arg(long, value_enum, value_name = "NAME", help_heading = "DiBS")]
     estimator: Option<EstimatorName>,
-    /// Noise of the variables: `learned`, or `known=SD` in the data's units; `learned` without it.
+    /// Noise of the variables: `learned`, or `known=SD` in the data's units [default: learned].
     #[arg(long, value_name = "NOISE", value_parser = parse_noise, help_heading = "DiBS")]
     noise: Option<Noise>,
-    /// Weights of the particles: `uniform` without it.
+    /// Weights of the particles [default: uniform].
     #[arg(long, value_enum, value_name = "NAME", help_heading = "DiBS")]
     weights: Option<WeightingName>,
-    /// Graphs that each particle gives by a walk under the exact posterior (dibs-bge), 5 without it; 0: its own graph alone.
+    /// Graphs per particle, from a walk under the exact posterior (dibs-bge) [default: 5]; 0 keeps only its own graph.
     #[arg(long, value_name = "COUNT", help_heading = "DiBS")]
     walk: Option<usize>,
 
-    /// One search of the data as they are, without resampling.
+    /// Search the data once, without resampling.
     #[arg(long, help_heading = "Bootstrap")]
     pub single: bool,
-    /// Price of a parameter in the score; half the logarithm of the number of rows (BIC) without it.
+    /// Penalty per parameter in the score [default: half the logarithm of the number of rows (BIC)].
     #[arg(long, value_name = "LAMBDA", allow_negative_numbers = true, help_heading = "Bootstrap")]
     penalty: Option<f64>,
-    /// No variable gets more edges than this.
+    /// Maximum number of edges of a variable.
     #[arg(long, value_name = "COUNT", help_heading = "Bootstrap")]
     max_degree: Option<usize>,
     /// A graph to start the search from (.csv).
@@ -96,7 +96,7 @@ pub struct Options {
     start: Option<PathBuf>,
 }
 
-const BOTH: &str = "Markov chains and DiBS";
+const CHAINS_AND_DIBS: &str = "Markov chains and DiBS";
 
 #[derive(Clone, Copy, ValueEnum)]
 enum PriorName {
@@ -116,9 +116,9 @@ enum EstimatorName {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum WeightingName {
-    /// All the same.
+    /// All equal.
     Uniform,
-    /// In proportion to the probability of graph, parameters and data.
+    /// Proportional to the joint probability of graph, parameters and data.
     LogJoint,
 }
 
@@ -130,7 +130,7 @@ fn parse_noise(text: &str) -> Result<Noise, String> {
     }
 }
 
-/// Puts a value that was given in its place.
+/// Overrides a setting if a value was given.
 fn set<T: Clone>(place: &mut T, given: &Option<T>) {
     if let Some(given) = given {
         *place = given.clone();
@@ -138,7 +138,7 @@ fn set<T: Clone>(place: &mut T, given: &Option<T>) {
 }
 
 impl Options {
-    /// The posterior that they ask for, checked.
+    /// The posterior that the options describe, checked.
     pub fn posterior(&self, kind: PosteriorKind, data: &Dataset) -> Result<Posterior, Failure> {
         let mut posterior = PosteriorSettings::for_own_data(kind).check(None)?;
         let edges_per_node = self.edges_per_node.unwrap_or(1.0);
@@ -160,7 +160,7 @@ impl Options {
                     (None, Some(PriorName::Sf)) => EdgePrior::Sf,
                     (None, _) => EdgePrior::Er { edges_per_node },
                 };
-                self.of_dibs().or(self.of_bootstrap())
+                self.dibs_option().or(self.bootstrap_option())
             }
             Posterior::Dibs(dibs) => {
                 set(&mut dibs.particles, &self.particles);
@@ -181,7 +181,7 @@ impl Options {
                     Some(PriorName::Sf) => GraphPrior::Sf,
                     _ => GraphPrior::Er { edges_per_node },
                 };
-                self.of_chains().or(self.of_bootstrap()).or(self.draws.map(|_| "--draws"))
+                self.chains_option().or(self.bootstrap_option()).or(self.draws.map(|_| "--draws"))
             }
             Posterior::Bootstrap(bootstrap) => {
                 set(&mut bootstrap.draws, &self.draws);
@@ -190,22 +190,26 @@ impl Options {
                     start: self.start.as_deref().map(|path| read_start(path, data)).transpose()?,
                     max_degree: self.max_degree,
                 };
-                self.of_chains().or(self.of_dibs()).or(self.of_both())
+                self.chains_option().or(self.dibs_option()).or(self.chains_or_dibs_option())
             }
-            // One without options of its own.
-            _ => self.of_chains().or(self.of_dibs()).or(self.of_bootstrap()).or(self.of_both()),
+            // A posterior without its own options.
+            _ => self
+                .chains_option()
+                .or(self.dibs_option())
+                .or(self.bootstrap_option())
+                .or(self.chains_or_dibs_option()),
         };
         if let Some(option) = misplaced {
             return Err(Failure::Input(anyhow::anyhow!(
-                "{option} does not go with this --posterior; see --help"
+                "{option} does not apply to this --posterior; see --help"
             )));
         }
         posterior.check()?;
         Ok(posterior)
     }
 
-    /// The first option of Markov chains alone that was given; likewise below.
-    fn of_chains(&self) -> Option<&'static str> {
+    /// The first given option that applies to Markov chains only; likewise below.
+    fn chains_option(&self) -> Option<&'static str> {
         given(&[
             (self.chains.is_some(), "--chains"),
             (self.max_parents.is_some(), "--max-parents"),
@@ -215,17 +219,16 @@ impl Options {
         ])
     }
 
-    fn of_both(&self) -> Option<&'static str> {
+    fn chains_or_dibs_option(&self) -> Option<&'static str> {
         given(&[
             (self.prior.is_some(), "--prior"),
             (self.edges_per_node.is_some(), "--edges-per-node"),
             (self.standardise.is_some(), "--standardise"),
-            (self.state.is_some(), "--state"),
             (self.warm_start.is_some(), "--warm-start"),
         ])
     }
 
-    fn of_dibs(&self) -> Option<&'static str> {
+    fn dibs_option(&self) -> Option<&'static str> {
         given(&[
             (self.particles.is_some(), "--particles"),
             (self.steps.is_some(), "--steps"),
@@ -238,7 +241,7 @@ impl Options {
         ])
     }
 
-    fn of_bootstrap(&self) -> Option<&'static str> {
+    fn bootstrap_option(&self) -> Option<&'static str> {
         given(&[
             (self.single, "--single"),
             (self.penalty.is_some(), "--penalty"),
@@ -260,7 +263,7 @@ fn read_start(path: &Path, data: &Dataset) -> Result<Dag, Failure> {
 fn read_probabilities(path: &Path) -> Result<Vec<(String, String, f64)>, Failure> {
     let wrong = |problem: String| {
         Failure::Input(anyhow::anyhow!(
-            "{}: {problem}; the form is a line `from,to,probability` and then one line an edge, for example `A,B,0.8`",
+            "{}: {problem}; expected a header `from,to,probability` and one line per edge, for example `A,B,0.8`",
             path.display()
         ))
     };
@@ -269,7 +272,7 @@ fn read_probabilities(path: &Path) -> Result<Vec<(String, String, f64)>, Failure
         .from_path(path)
         .map_err(|error| wrong(error.to_string()))?;
     if reader.headers().map_err(|error| wrong(error.to_string()))? != vec!["from", "to", "probability"] {
-        return Err(wrong("it does not begin with the names of the columns".into()));
+        return Err(wrong("wrong header".into()));
     }
     let rows = reader.deserialize::<(String, String, f64)>();
     rows.map(|row| row.map_err(|error| wrong(error.to_string()))).collect()

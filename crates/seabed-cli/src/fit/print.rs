@@ -1,4 +1,4 @@
-//! What was learned, for people and for programs.
+//! Prints what was learned, as text and as JSON.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use seabed::posterior::bootstrap::{GiesResult, Step};
 use seabed::scm::{Ensemble, Scm};
 use serde_json::{Value, json};
 
-/// Edges that are less probable are not listed for people.
+/// Edges less probable than this are not listed in the text.
 const LEAST_SHOWN: f64 = 0.05;
 const MOST_SHOWN: usize = 40;
 
@@ -17,7 +17,7 @@ const MOST_SHOWN: usize = 40;
 pub enum Learned {
     /// A posterior.
     Fit(Box<Fit>),
-    /// The class that one search found, and its model.
+    /// The equivalence class found by one search, and its model.
     Single(Ensemble, Box<GiesResult>),
 }
 
@@ -68,7 +68,7 @@ impl Learned {
     }
 }
 
-/// The estimated class, refined by what is known beforehand.
+/// The estimated class, refined by background knowledge.
 fn class_of(found: &GiesResult) -> Vec<Vec<bool>> {
     found
         .refined
@@ -87,18 +87,14 @@ fn print_fit(out: &mut impl Write, fit: &Fit) -> io::Result<()> {
     edges.sort_by(|a, b| b.0.total_cmp(&a.0));
     let expected: f64 = probabilities.iter().flatten().sum();
     if fit.repaired > 0 {
-        writeln!(
-            out,
-            "({} draws had cycles; their least probable edges on cycles are left out)",
-            fit.repaired
-        )?;
+        writeln!(out, "({} draws had cycles, broken by removing their least probable edges)", fit.repaired)?;
     }
     for note in &fit.notes {
         writeln!(out, "{note}")?;
     }
     writeln!(
         out,
-        "{} draws, {} different graphs, {expected:.1} edges expected; the most probable:",
+        "{} draws, {} distinct graphs, {expected:.1} expected edges; most probable:",
         fit.draws,
         fit.ensemble.draws().iter().map(Scm::dag).collect::<HashSet<_>>().len()
     )?;
@@ -107,7 +103,7 @@ fn print_fit(out: &mut impl Write, fit: &Fit) -> io::Result<()> {
         writeln!(out, "  {p:.2}  {:>width$} -> {}", names[*i], names[*j])?;
     }
     if edges.len() > MOST_SHOWN {
-        writeln!(out, "  and {} more above {LEAST_SHOWN}; --json has all", edges.len() - MOST_SHOWN)?;
+        writeln!(out, "  and {} more above {LEAST_SHOWN}; --json lists all", edges.len() - MOST_SHOWN)?;
     }
     Ok(())
 }
@@ -115,7 +111,7 @@ fn print_fit(out: &mut impl Write, fit: &Fit) -> io::Result<()> {
 fn print_single(out: &mut impl Write, found: &GiesResult, names: &[String]) -> io::Result<()> {
     writeln!(
         out,
-        "score {:.4} after {} steps; the class (--- = direction unknown):",
+        "score {:.4} after {} steps; equivalence class (--- = direction unknown):",
         found.score,
         found.steps.len()
     )?;

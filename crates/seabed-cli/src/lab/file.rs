@@ -1,4 +1,4 @@
-//! Making, checking, exporting campaigns, and taking back.
+//! Creating, checking and exporting campaigns, and undoing actions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use seabed::data::{ReadOptions, read_table, write_atomically};
 use seabed_lab::{Lab, Variables, draft};
 use serde_json::json;
 
-use super::{Campaign, Opener, bad, print};
+use super::{Campaign, Opener, input_error, print};
 use crate::failure::Failure;
 
-/// Make a campaign from a variables file, or draft such a file from data.
+/// Create a campaign from a variables file, or draft such a file from data.
 ///
-/// The variables file says for every variable its unit, whether and to which values it can be set, what that costs, and
-/// how its values are transformed before a fit; and what is known about causes beforehand.
+/// For every variable, the variables file gives its unit, whether and to which values it can be set, what that costs,
+/// and how its values are transformed before a fit. It also holds background knowledge about causes.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  seabed lab new cells.lab --from data.csv\n  seabed lab new cells.lab --variables cells.toml"
@@ -25,16 +25,16 @@ pub struct New {
     /// The variables (.toml).
     #[arg(long, value_name = "FILE", required_unless_present = "from", conflicts_with = "from")]
     variables: Option<PathBuf>,
-    /// Draft a variables file from these data (.csv, .parquet) instead, to be edited; nothing else is made.
+    /// Only draft a variables file from these data (.csv, .parquet), for you to edit.
     #[arg(long, value_name = "DATA")]
     from: Option<PathBuf>,
-    /// A column of the data to leave out of the draft; repeat it for several.
+    /// A column of the data to leave out of the draft (repeatable).
     #[arg(long, value_name = "COLUMN", requires = "from")]
     ignore: Vec<String>,
-    /// Seed of all randomness of the campaign.
+    /// Random seed of the campaign.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// What you want to remember about it.
+    /// A note for the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     note: String,
 }
@@ -42,10 +42,11 @@ pub struct New {
 pub fn new(arguments: &New) -> Result<(), Failure> {
     let campaign = &arguments.file.campaign;
     if let Some(data) = &arguments.from {
-        return drafted(campaign, data, &arguments.ignore);
+        return write_draft(campaign, data, &arguments.ignore);
     }
     let path = arguments.variables.as_deref().unwrap_or(Path::new(""));
-    let text = fs::read_to_string(path).map_err(|error| bad(format!("{}: {error}", path.display())))?;
+    let text =
+        fs::read_to_string(path).map_err(|error| input_error(format!("{}: {error}", path.display())))?;
     let variables = Variables::from_toml(&text, &path.display().to_string())?;
     Lab::create(campaign, &text, arguments.seed, &arguments.note)?;
     let targets = variables.list().iter().filter(|variable| variable.intervene).count();
@@ -56,11 +57,11 @@ pub fn new(arguments: &New) -> Result<(), Failure> {
     ))
 }
 
-fn drafted(campaign: &Path, data: &Path, ignore: &[String]) -> Result<(), Failure> {
+fn write_draft(campaign: &Path, data: &Path, ignore: &[String]) -> Result<(), Failure> {
     let place = campaign.with_extension("toml");
     if place.exists() || place == *campaign {
-        return Err(bad(format!(
-            "{}: there is a file already; remove it or choose another name",
+        return Err(input_error(format!(
+            "{}: the file already exists; remove it or choose another name",
             place.display()
         )));
     }
@@ -81,13 +82,13 @@ fn drafted(campaign: &Path, data: &Path, ignore: &[String]) -> Result<(), Failur
 
 /// Write everything as CSV and JSON into a folder.
 ///
-/// data.csv: every measurement in force; experiments.csv: every record, also corrected ones; actions.csv: the history;
+/// data.csv: all current measurements; experiments.csv: all records, including corrected ones; actions.csv: the history;
 /// edges.csv: the probability of every edge; variables.toml; campaign.json: all of it.
 #[derive(Args)]
 pub struct Export {
     #[command(flatten)]
     file: Campaign,
-    /// The folder; that of the campaign's name with `-export` if it is not given.
+    /// The folder [default: the campaign's name with `-export`].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 }
@@ -101,7 +102,7 @@ pub fn export(arguments: &Export, open: &Opener) -> Result<(), Failure> {
     print(&format!("{}: {}", folder.display(), files.join(", ")))
 }
 
-/// Take back the last action; it stays in the history.
+/// Undo the last action; it stays in the history.
 #[derive(Args)]
 pub struct Undo {
     #[command(flatten)]
@@ -110,15 +111,15 @@ pub struct Undo {
 
 pub fn undo(arguments: &Undo, open: &Opener) -> Result<(), Failure> {
     let undone = open.open(&arguments.file.campaign)?.undo()?.action;
-    print(&format!("taken back: action {} of {}: {} {}", undone.id, undone.at, undone.kind, undone.what))
+    print(&format!("undone: action {} from {}: {} {}", undone.id, undone.at, undone.kind, undone.what))
 }
 
-/// Verify that the campaign's file is sound.
+/// Check the campaign's file for damage.
 #[derive(Args)]
 pub struct Check {
     #[command(flatten)]
     file: Campaign,
-    /// Print JSON for programs.
+    /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
 }
@@ -135,5 +136,5 @@ pub fn check(arguments: &Check, open: &Opener) -> Result<(), Failure> {
     if problems.is_empty() {
         return Ok(());
     }
-    Err(bad(format!("{}: {}", arguments.file.campaign.display(), problems.join("; "))))
+    Err(input_error(format!("{}: {}", arguments.file.campaign.display(), problems.join("; "))))
 }

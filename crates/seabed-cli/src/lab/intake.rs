@@ -1,4 +1,4 @@
-//! What comes in: data files, filled forms, corrections.
+//! Input to a campaign: data files, filled-in forms, corrections.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,29 +7,29 @@ use clap::Args;
 use seabed_lab::{AddOptions, Correction, Recorded, Status, experiment_name};
 use serde_json::json;
 
-use super::{Campaign, Opener, bad, print};
+use super::{Campaign, Opener, input_error, print};
 use crate::failure::Failure;
 
 /// Add measurements: observations, or rows in which variables were set.
 ///
 /// The columns are the variables of the campaign and, if anything was set, `intervention_targets`. Cells may be empty:
-/// the row is kept, and fits set it aside. The same file twice is refused.
+/// the row is kept but left out of fits. Adding the same file twice is refused.
 #[derive(Args)]
 pub struct Add {
     #[command(flatten)]
     file: Campaign,
     /// The measurements (.csv, .parquet).
     data: PathBuf,
-    /// Also if the same content was added before.
+    /// Add the file even if the same content was added before.
     #[arg(long)]
     again: bool,
-    /// A column to leave out; repeat it for several.
+    /// A column to leave out (repeatable).
     #[arg(long, value_name = "COLUMN")]
     ignore: Vec<String>,
-    /// What you want to remember about it.
+    /// A note for the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     note: String,
-    /// Print JSON for programs.
+    /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
 }
@@ -50,34 +50,34 @@ pub fn add(arguments: &Add, open: &Opener) -> Result<(), Failure> {
     }
     let aside = match added.incomplete {
         0 => String::new(),
-        count => format!("; {count} with missing values are kept, but fits set them aside"),
+        count => format!("; {count} with missing values are kept but left out of fits"),
     };
     print(&format!(
-        "added {} rows of {} ({} with interventions{aside})",
+        "added {} rows from {} ({} with interventions{aside})",
         added.rows,
         arguments.data.display(),
         added.interventional
     ))
 }
 
-/// Take in a filled form.
+/// Record a filled-in form.
 ///
-/// Rows that are not filled in stay pending. `status` may say `failed`. A target's value may differ from the proposed
-/// one; replicates have numbers; a row without an experiment is one that nobody proposed. Recording a form again changes
-/// nothing, and completes what was missing; contradictions are refused: they are corrections (`seabed lab amend`).
+/// Empty rows stay pending. `status` may be `failed`. A target's value may differ from the proposed one; replicates are
+/// numbered; a row without an experiment is one that was not proposed. Recording a form again only adds what was
+/// missing; contradictions are refused: correct them with `seabed lab amend`.
 #[derive(Args)]
 pub struct Record {
     #[command(flatten)]
     file: Campaign,
-    /// The filled form (.csv).
+    /// The filled-in form (.csv).
     form: PathBuf,
-    /// Take in rows that nobody proposed also if the same were brought before.
+    /// Record rows that were not proposed even if the same were recorded before.
     #[arg(long)]
     again: bool,
-    /// What you want to remember about it.
+    /// A note for the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     note: String,
-    /// Print JSON for programs.
+    /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
 }
@@ -87,10 +87,10 @@ pub fn record(arguments: &Record, open: &Opener) -> Result<(), Failure> {
     let mut lab = open.open(&arguments.file.campaign)?;
     let name = arguments.form.display().to_string();
     let recorded = lab.record(&name, &content, false, arguments.again, &arguments.note)?;
-    told(&recorded, &name, arguments.json)
+    print_recorded(&recorded, &name, arguments.json)
 }
 
-/// Correct what was recorded; what was there before stays in the history.
+/// Correct what was recorded; the old values stay in the history.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  seabed lab amend cells.lab batch-0001.csv\n  \
 seabed lab amend cells.lab E003 --set pka=1.25 --note \"wrong column\"\n  seabed lab amend cells.lab E003 --status failed")]
@@ -99,19 +99,19 @@ pub struct Amend {
     file: Campaign,
     /// A corrected form (.csv), or the name of an experiment.
     what: String,
-    /// Of the experiment.
+    /// The replicate of the experiment.
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
     replicate: u32,
-    /// A corrected value of the experiment, `NA` if there is none; repeat it for several.
+    /// A corrected value of the experiment, `NA` if it is missing (repeatable).
     #[arg(long = "set", value_name = "NAME=VALUE", allow_hyphen_values = true)]
     values: Vec<String>,
-    /// What became of the experiment: done, failed or pending.
+    /// The corrected status: done, failed or pending.
     #[arg(long, value_name = "STATUS")]
     status: Option<String>,
-    /// What you want to remember about it.
+    /// A note for the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     note: String,
-    /// Print JSON for programs.
+    /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
 }
@@ -121,15 +121,17 @@ pub fn amend(arguments: &Amend, open: &Opener) -> Result<(), Failure> {
     let single = !arguments.values.is_empty() || arguments.status.is_some();
     if form.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
         if single {
-            return Err(bad("--set and --status correct an experiment; name it instead of a form".into()));
+            return Err(input_error(
+                "--set and --status correct a single experiment; name it instead of a form".into(),
+            ));
         }
         let content = read(form)?;
         let mut lab = open.open(&arguments.file.campaign)?;
         let recorded = lab.record(&arguments.what, &content, true, false, &arguments.note)?;
-        return told(&recorded, &arguments.what, arguments.json);
+        return print_recorded(&recorded, &arguments.what, arguments.json);
     }
     if !single {
-        return Err(bad(format!(
+        return Err(input_error(format!(
             "{}: say what to correct, with --set NAME=VALUE or --status",
             arguments.what
         )));
@@ -138,14 +140,15 @@ pub fn amend(arguments: &Amend, open: &Opener) -> Result<(), Failure> {
         Some((name, "NA" | "")) => Ok((name.to_string(), None)),
         Some((name, value)) => match value.trim().parse::<f64>() {
             Ok(number) if number.is_finite() => Ok((name.to_string(), Some(number))),
-            _ => {
-                Err(bad(format!("--set {text}: {value:?} is not a finite number; write NA if there is none")))
-            }
+            _ => Err(input_error(format!(
+                "--set {text}: {value:?} is not a finite number; write NA if it is missing"
+            ))),
         },
-        None => Err(bad(format!("--set {text}: write NAME=VALUE"))),
+        None => Err(input_error(format!("--set {text}: write NAME=VALUE"))),
     };
     let status = |name: &String| {
-        Status::named(name).ok_or_else(|| bad(format!("--status {name}: write done, failed or pending")))
+        Status::named(name)
+            .ok_or_else(|| input_error(format!("--status {name}: write done, failed or pending")))
     };
     let correction = Correction {
         experiment: arguments.what.clone(),
@@ -154,11 +157,11 @@ pub fn amend(arguments: &Amend, open: &Opener) -> Result<(), Failure> {
         status: arguments.status.as_ref().map(status).transpose()?,
     };
     let recorded = open.open(&arguments.file.campaign)?.amend(&correction, &arguments.note)?;
-    told(&recorded, &arguments.what, arguments.json)
+    print_recorded(&recorded, &arguments.what, arguments.json)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path).map_err(|error| bad(format!("{}: {error}", path.display())))
+    fs::read(path).map_err(|error| input_error(format!("{}: {error}", path.display())))
 }
 
 fn warn(warnings: &[String]) {
@@ -167,7 +170,7 @@ fn warn(warnings: &[String]) {
     }
 }
 
-fn told(recorded: &Recorded, source: &str, as_json: bool) -> Result<(), Failure> {
+fn print_recorded(recorded: &Recorded, source: &str, as_json: bool) -> Result<(), Failure> {
     warn(&recorded.warnings);
     let extra: Vec<String> = recorded.extra.iter().map(|&id| experiment_name(id)).collect();
     if as_json {
@@ -182,7 +185,7 @@ fn told(recorded: &Recorded, source: &str, as_json: bool) -> Result<(), Failure>
     }
     if recorded.action.is_none() {
         return print(&format!(
-            "{source}: nothing new ({} known already, {} not filled in)",
+            "{source}: nothing new ({} already known, {} not filled in)",
             recorded.known, recorded.blank
         ));
     }
@@ -190,14 +193,14 @@ fn told(recorded: &Recorded, source: &str, as_json: bool) -> Result<(), Failure>
         (recorded.done, "done".to_string()),
         (recorded.failed, "failed".to_string()),
         (recorded.changed, "changed".to_string()),
-        (recorded.known, "known already".to_string()),
+        (recorded.known, "already known".to_string()),
         (recorded.blank, "not filled in".to_string()),
     ];
     let parts: Vec<String> =
         parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     let extra = match extra.len() {
         0 => String::new(),
-        _ => format!("; nobody had proposed {}", extra.join(", ")),
+        _ => format!("; not proposed: {}", extra.join(", ")),
     };
     print(&format!("recorded {source}: {}{extra}", parts.join(", ")))
 }

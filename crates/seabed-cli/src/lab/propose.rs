@@ -1,4 +1,4 @@
-//! The next batch, and its form.
+//! Proposes the next batch and writes its form.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use seabed_lab::{ProposalRequest, Proposed, State, experiment_name, write_form};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{Campaign, Opener, bad, print, shown};
+use super::{Campaign, Opener, describe, input_error, print};
 use crate::design::parse_goal;
 use crate::failure::Failure;
 use crate::progress::{Bar, stop_on_interrupt};
@@ -19,8 +19,8 @@ use crate::wording::{POSTERIOR_HELP, posterior_parser};
 
 /// Propose the next batch of experiments, and write the form to fill in.
 ///
-/// Fits all complete rows, and designs a batch beyond what is pending: experiments of earlier proposals whose results
-/// are still to come are not repeated. A fit that was interrupted goes on where it was.
+/// Fits all complete rows and designs a batch that takes pending experiments into account: those of earlier proposals
+/// without results are not repeated. An interrupted fit is continued.
 #[derive(Args)]
 #[command(
     after_help = "Example: seabed lab propose cells.lab --batch 8 --strategy greedy-cbed --budget 20 --goal effect=pka,erk"
@@ -34,7 +34,7 @@ pub struct Propose {
     /// How often each experiment is repeated.
     #[arg(long, default_value_t = 1, value_name = "COUNT")]
     replicates: usize,
-    /// How the batch is put together: cbed, greedy-cbed, soft-cbed, random, ait, soft-ait or abcd.
+    /// How the batch is chosen: cbed, greedy-cbed, soft-cbed, random, ait, soft-ait or abcd.
     #[arg(long, default_value = "soft-cbed", value_name = "NAME", value_parser = named::<Strategy>)]
     strategy: Strategy,
     /// How values are chosen: gp-ucb, grid, sample or fixed.
@@ -42,33 +42,33 @@ pub struct Propose {
     values: ValuesName,
     #[arg(long, default_value = "mcmc-gp", value_name = "NAME", value_parser = posterior_parser(), help = POSTERIOR_HELP)]
     posterior: PosteriorKind,
-    /// The most that the batch may cost; it may then be smaller than --batch.
+    /// Maximum cost of the batch, which may then be smaller than --batch.
     #[arg(long, value_name = "COST", allow_negative_numbers = true)]
     budget: Option<f64>,
-    /// The most experiments that set the same variable.
+    /// Maximum number of experiments that set the same variable.
     #[arg(long, value_name = "COUNT")]
     max_repeats: Option<usize>,
-    /// The most variables that one experiment sets.
+    /// Maximum number of variables that one experiment sets.
     #[arg(long, default_value_t = 1, value_name = "COUNT")]
     max_targets: usize,
-    /// What to learn: `edge=A,B`, `descendants=A` or `effect=A,B`; the whole model without it.
+    /// What to learn: `edge=A,B`, `descendants=A` or `effect=A,B` [default: the whole model].
     #[arg(long, value_name = "QUESTION")]
     goal: Option<String>,
-    /// Set any other key of the fit or the design, as for `seabed run`: --set posterior.draws=200; repeat it.
+    /// Set any other key of the fit or the design, as for `seabed run`: --set posterior.draws=200 (repeatable).
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Where the form goes; batch-NNNN.csv beside the campaign if it is not given.
+    /// Where to write the form [default: batch-NNNN.csv beside the campaign].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// What you want to remember about it.
+    /// A note for the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     note: String,
-    /// Print JSON for programs.
+    /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
 }
 
-/// The value of a name, by the names that files use too.
+/// The value with this name; the names are those used in files.
 fn named<T: DeserializeOwned>(name: &str) -> Result<T, String> {
     serde_json::from_value(json!(name)).map_err(|error| error.to_string())
 }
@@ -77,7 +77,7 @@ pub fn propose(arguments: &Propose, open: &Opener) -> Result<(), Failure> {
     let campaign = &arguments.file.campaign;
     let mut lab = open.open(campaign)?;
     if let Some(path) = arguments.out.as_ref().filter(|path| path.exists()) {
-        return Err(bad(format!("{}: there is a file already; choose another name", path.display())));
+        return Err(input_error(format!("{}: the file already exists; choose another name", path.display())));
     }
     let request = request(arguments, &lab.state()?)?;
     stop_on_interrupt();
@@ -85,7 +85,7 @@ pub fn propose(arguments: &Propose, open: &Opener) -> Result<(), Failure> {
     let state = lab.state()?;
     let place = arguments.out.clone().unwrap_or_else(|| place(campaign, proposed.id));
     let written = save_form(&place, &state, proposed.id);
-    tell(arguments, &proposed, &state, written.is_ok().then_some(&place))?;
+    print_proposal(arguments, &proposed, &state, written.is_ok().then_some(&place))?;
     written
 }
 
@@ -115,11 +115,11 @@ fn place(campaign: &Path, proposal: i64) -> PathBuf {
     campaign.with_file_name(format!("batch-{proposal:04}.csv"))
 }
 
-/// A form that is there may be filled in: it is never replaced.
+/// Never replaces an existing form, which may have been filled in.
 fn save_form(path: &Path, state: &State, proposal: i64) -> Result<(), Failure> {
     if path.exists() {
-        return Err(bad(format!(
-            "{}: there is a file already, so the form of proposal {proposal} was not written; `seabed lab form CAMPAIGN \
+        return Err(input_error(format!(
+            "{}: the file already exists, so the form of proposal {proposal} was not written; `seabed lab form CAMPAIGN \
              {proposal} --out FILE` writes it elsewhere",
             path.display()
         )));
@@ -129,7 +129,7 @@ fn save_form(path: &Path, state: &State, proposal: i64) -> Result<(), Failure> {
         .map_err(|error| Failure::writing(Some(path), error))
 }
 
-fn tell(
+fn print_proposal(
     arguments: &Propose,
     proposed: &Proposed,
     state: &State,
@@ -151,11 +151,11 @@ fn tell(
     }
     let aside = match belief.set_aside {
         0 => String::new(),
-        count => format!(" ({count} with missing values set aside)"),
+        count => format!(" ({count} with missing values left out)"),
     };
     let beyond = match proposed.pending {
         0 => String::new(),
-        count => format!(", beyond {count} pending outcomes"),
+        count => format!(", in addition to {count} pending outcomes"),
     };
     let mut text = format!(
         "proposal {} from {} rows{aside}{beyond}\n{:>10}  {:>11}  {:>7}  {:>7}  {:>6}  what\n",
@@ -169,7 +169,7 @@ fn tell(
             experiment.standard_error,
             experiment.gain,
             experiment.cost,
-            shown(&experiment.targets, &unit)
+            describe(&experiment.targets, &unit)
         );
     }
     text += &format!(
@@ -182,14 +182,14 @@ fn tell(
     print(&text)
 }
 
-/// Write the form of a proposal again, with what was recorded so far.
+/// Write the form of a proposal again, with the results recorded so far.
 #[derive(Args)]
 pub struct Form {
     #[command(flatten)]
     file: Campaign,
-    /// The proposal's number; the last one if it is not given.
+    /// The number of the proposal [default: the last one].
     proposal: Option<i64>,
-    /// Where it goes; batch-NNNN.csv beside the campaign if it is not given. A file that is there is never replaced.
+    /// Where to write the form [default: batch-NNNN.csv beside the campaign]. An existing file is never replaced.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -201,12 +201,16 @@ pub fn form(arguments: &Form, open: &Opener) -> Result<(), Failure> {
     let id = match (arguments.proposal, state.proposals.last()) {
         (Some(id), _) if known(id) => id,
         (Some(id), _) => {
-            return Err(bad(format!("there is no proposal {id} in force; `seabed lab status` lists them")));
+            return Err(input_error(format!(
+                "there is no proposal {id}, or it was undone; `seabed lab status` lists them"
+            )));
         }
         (None, Some(last)) => last.id,
-        (None, None) => return Err(bad("nothing was proposed yet; `seabed lab propose` does that".into())),
+        (None, None) => {
+            return Err(input_error("there is no proposal yet; make one with `seabed lab propose`".into()));
+        }
     };
     let place = arguments.out.clone().unwrap_or_else(|| place(campaign, id));
     save_form(&place, &state, id)?;
-    print(&format!("{} is the form of proposal {id}", place.display()))
+    print(&format!("form of proposal {id} written to {}", place.display()))
 }

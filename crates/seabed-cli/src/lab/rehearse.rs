@@ -1,4 +1,4 @@
-//! A laboratory that is none: forms answered by a model, to rehearse a campaign.
+//! A simulated laboratory: a model fills in the forms, to rehearse a campaign.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -9,21 +9,21 @@ use seabed::num::random::{Purpose, Seed};
 use seabed::scm::{Intervention, Scm};
 use seabed::world::World;
 
-use super::{bad, print};
+use super::{input_error, print};
 use crate::failure::Failure;
 
 /// Fill in a form from a model instead of a laboratory, to rehearse a campaign.
 ///
-/// Every row gets an outcome of its own of what the form sets; the variables of the form are those of the model.
+/// Every row gets its own outcome of the settings in the form, whose variables must be those of the model.
 #[derive(Args)]
 #[command(after_help = "Example: seabed lab rehearse batch-0001.csv --scm world.json --out filled.csv")]
 pub struct Rehearse {
     /// The form (.csv).
     form: PathBuf,
-    /// The model (.json), as `seabed simulate --save-scm` writes it.
+    /// The model (.json), as written by `seabed simulate --save-scm`.
     #[arg(long, value_name = "FILE")]
     scm: PathBuf,
-    /// Where the filled form goes.
+    /// Where to write the filled-in form.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// Seed of the noise.
@@ -33,13 +33,15 @@ pub struct Rehearse {
 
 pub fn rehearse(arguments: &Rehearse) -> Result<(), Failure> {
     let name = arguments.form.display().to_string();
-    let file = File::open(&arguments.form).map_err(|error| bad(format!("{name}: {error}")))?;
+    let file = File::open(&arguments.form).map_err(|error| input_error(format!("{name}: {error}")))?;
     let mut sheet = Sheet::read(file, &name)?;
     let scm = Scm::read(&arguments.scm)?;
     let names = scm.names().clone();
     let column = |wanted: &str| {
         let missing = || {
-            bad(format!("{name}: there is no column {wanted:?}; this is no form of the model's variables"))
+            input_error(format!(
+                "{name}: there is no column {wanted:?}; this is not a form for the model's variables"
+            ))
         };
         sheet.header.iter().position(|known| known == wanted).ok_or_else(missing)
     };
@@ -51,10 +53,12 @@ pub fn rehearse(arguments: &Rehearse) -> Result<(), Failure> {
         let place = row.place.clone();
         let set = row.cells[targets].split(TARGET_SEPARATOR).map(str::trim).filter(|name| !name.is_empty());
         let setting = |target: &str| {
-            let node =
-                position(&names, target).ok_or_else(|| bad(format!("{place}: {target:?} is no variable")))?;
+            let node = position(&names, target)
+                .ok_or_else(|| input_error(format!("{place}: {target:?} is not a variable")))?;
             let value = row.cells[places[node]].parse::<f64>();
-            value.map(|value| (node, value)).map_err(|_| bad(format!("{place}: what is {target} set to?")))
+            value.map(|value| (node, value)).map_err(|_| {
+                input_error(format!("{place}: the value of {target} is missing or not a number"))
+            })
         };
         let settings = set.map(setting).collect::<Result<Vec<_>, _>>()?;
         let stream = Seed::new(arguments.seed).stream(Purpose::Noise);

@@ -8,19 +8,19 @@ use seabed::evaluate::MetricRow;
 use seabed_lab::{Experiment, RoundSummary, State, Summary};
 use seabed_report::{Intervention, RunView, run_html};
 
-use super::{Campaign, Opener, bad, print};
+use super::{Campaign, Opener, input_error, print};
 use crate::failure::Failure;
 use crate::report::curves;
 
-/// Make the report of the campaign: one HTML page that needs no network.
+/// Write a report of the campaign: one self-contained HTML page.
 ///
-/// What is believed, what every batch was expected to teach, the experiments that were made, and what each value of each
-/// target promised in the last proposal.
+/// Shows the learned edges, the expected information of every batch, the experiments made, and the expected information
+/// of each value of each target in the last proposal.
 #[derive(Args)]
 pub struct Report {
     #[command(flatten)]
     file: Campaign,
-    /// Where the page goes; the campaign's name with .html if it is not given.
+    /// Where to write the page [default: the campaign's name with .html].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -30,19 +30,22 @@ pub fn report(arguments: &Report, open: &Opener) -> Result<(), Failure> {
     let lab = open.open(campaign)?;
     let (state, summary) = (lab.state()?, lab.summary()?);
     let Some(probabilities) = lab.edge_probabilities()? else {
-        return Err(bad(
-            "nothing was learned yet; `seabed lab status --fit` or `seabed lab propose` does that".into(),
+        return Err(input_error(
+            "nothing has been learned yet; run `seabed lab status --fit` or `seabed lab propose`".into(),
         ));
     };
     let title = campaign.file_stem().map_or("campaign".into(), |stem| stem.to_string_lossy().into_owned());
     let place = arguments.out.clone().unwrap_or_else(|| campaign.with_extension("html"));
     if place == *campaign {
-        return Err(bad(format!("{}: this is the campaign; name another file with --out", place.display())));
+        return Err(input_error(format!(
+            "{}: this is the campaign's file; name another one with --out",
+            place.display()
+        )));
     }
     let page = run_html(&view(title, &state, &summary, probabilities));
     write_atomically(&place, |out| out.write_all(page.as_bytes()))
         .map_err(|error| Failure::writing(Some(&place), error))?;
-    print(&format!("the report is {}", place.display()))
+    print(&format!("report written to {}", place.display()))
 }
 
 fn view(title: String, state: &State, summary: &Summary, edge_probabilities: Vec<Vec<f64>>) -> RunView {
@@ -54,7 +57,7 @@ fn view(title: String, state: &State, summary: &Summary, edge_probabilities: Vec
         ..MetricRow::default()
     };
     let last = state.proposals.last();
-    // What was set, and what is to be set by the last proposal; what nobody proposed is of round 0.
+    // What was set, and what the last proposal asks to set; experiments that were not proposed are of round 0.
     let of_experiment = |experiment: &Experiment| -> Vec<Intervention> {
         let proposal = state.proposals.iter().find(|proposal| Some(proposal.id) == experiment.proposal);
         let mates = state.live().filter(|mate| mate.proposal == experiment.proposal);
@@ -93,11 +96,11 @@ fn view(title: String, state: &State, summary: &Summary, edge_probabilities: Vec
     }
 }
 
-/// The history and the variables, as they are.
+/// The history and the variables, as plain text.
 fn text(state: &State, summary: &Summary) -> String {
     let mut text = String::from("# Actions\n");
     for action in &state.actions {
-        let undone = action.undone.as_ref().map_or(String::new(), |at| format!(" (taken back {at})"));
+        let undone = action.undone.as_ref().map_or(String::new(), |at| format!(" (undone {at})"));
         let note = if action.note.is_empty() { String::new() } else { format!(": {}", action.note) };
         text += &format!("{:>4}  {}  {} {}{note}{undone}\n", action.id, action.at, action.kind, action.what);
     }

@@ -1,26 +1,26 @@
-//! Where a campaign stands.
+//! The status of a campaign.
 
 use clap::Args;
 use seabed_lab::{Edge, Summary};
 
-use super::{Campaign, Opener, print, shown};
+use super::{Campaign, Opener, describe, print};
 use crate::failure::Failure;
 use crate::progress::{Bar, stop_on_interrupt};
 
-/// What is pending, what has been learned, and whether more experiments are worth it.
+/// Show what is pending, what has been learned, and whether more experiments are worthwhile.
 #[derive(Args)]
 pub struct Status {
     #[command(flatten)]
     file: Campaign,
-    /// Learn from everything that is there first, and say what a next batch like the last one would teach.
+    /// Learn from all data first, and estimate the information of another batch like the last one.
     #[arg(long)]
     fit: bool,
-    /// Print JSON for programs.
+    /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
 }
 
-/// Pending outcomes that are listed for people.
+/// Pending outcomes listed in the text.
 const MOST_SHOWN: usize = 20;
 
 pub fn status(arguments: &Status, open: &Opener) -> Result<(), Failure> {
@@ -34,16 +34,16 @@ pub fn status(arguments: &Status, open: &Opener) -> Result<(), Failure> {
     if arguments.json {
         return print(&serde_json::to_string(&summary).expect("plain numbers"));
     }
-    print(&for_people(&summary))
+    print(&as_text(&summary))
 }
 
-fn for_people(summary: &Summary) -> String {
+fn as_text(summary: &Summary) -> String {
     let mut lines = vec![format!(
         "{} measurements, {} with interventions{}",
         summary.rows,
         summary.interventional,
         if summary.incomplete > 0 {
-            format!("; {} have missing values and are set aside", summary.incomplete)
+            format!("; {} with missing values are left out of fits", summary.incomplete)
         } else {
             String::new()
         }
@@ -55,11 +55,11 @@ fn for_people(summary: &Summary) -> String {
         (pending, failed) => format!("{pending} outcomes are pending, {failed} failed:"),
     });
     for outcome in summary.pending.iter().take(MOST_SHOWN) {
-        let what = shown(&outcome.targets, &|_| String::new());
+        let what = describe(&outcome.targets, &|_| String::new());
         lines.push(format!("  {} replicate {}  {what}", outcome.experiment, outcome.replicate));
     }
     if summary.pending.len() > MOST_SHOWN {
-        lines.push(format!("  and {} more; --json has all", summary.pending.len() - MOST_SHOWN));
+        lines.push(format!("  and {} more; --json lists all", summary.pending.len() - MOST_SHOWN));
     }
     if !summary.rounds.is_empty() {
         lines.push("proposal  rows  entropy of the edges  information      ±  done  failed  pending".into());
@@ -82,24 +82,24 @@ fn for_people(summary: &Summary) -> String {
         lines.push(format!("     {when}  {:>4}  {:>20.2}", belief.rows, belief.edge_entropy));
         lines.extend(belief.warning.iter().map(|warning| format!("warning: {warning}")));
     }
-    edges(&mut lines, "the most certain edges:", &summary.certain);
-    edges(&mut lines, "the most uncertain edges:", &summary.uncertain);
+    edges(&mut lines, "most certain edges:", &summary.certain);
+    edges(&mut lines, "most uncertain edges:", &summary.uncertain);
     if summary.not_yet_learned {
         lines.push(
-            "the belief does not know of everything that is recorded; `seabed lab status --fit` or `propose` learns from it"
+            "not all recorded results have been learned from; run `seabed lab status --fit` or `propose`"
                 .into(),
         );
     }
     if let (Some(nats), Some(error)) = (summary.next_information, summary.next_standard_error) {
         lines
-            .push(format!("a next batch like the last one is expected to teach {nats:.3} ± {error:.3} nats"));
+            .push(format!("another batch like the last one is expected to give {nats:.3} ± {error:.3} nats"));
     }
     match summary.hardly_worth {
         Some(true) => lines.push(
-            "more experiments of these kinds are hardly worth it: nothing is left that they could tell apart"
+            "more experiments of these kinds are hardly worthwhile: nothing is left for them to distinguish"
                 .into(),
         ),
-        Some(false) => lines.push("more experiments are worth it".into()),
+        Some(false) => lines.push("more experiments are worthwhile".into()),
         None => {}
     }
     lines.join("\n")

@@ -1,4 +1,4 @@
-//! `seabed simulate grn`: data from a gene network, read from a file or of our own making.
+//! `seabed simulate grn`: data from a gene network, read from a file or generated.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,45 +19,45 @@ use crate::settings::{node_named, parse_intervention};
   seabed simulate grn --generate ecoli-like --genes 10 --save-network net.xml --save-graph truth.csv --out wild.csv
   seabed simulate grn --network net.xml --knockout G3 --n 20 --out knockout.csv")]
 pub struct Arguments {
-    /// The network, an SBML file as GeneNetWeaver writes it.
+    /// The network, an SBML file as written by GeneNetWeaver.
     #[arg(long, value_name = "FILE", required_unless_present = "generate", conflicts_with = "generate")]
     network: Option<PathBuf>,
-    /// Make a network that resembles those of an organism.
+    /// Generate a network that resembles those of an organism.
     #[arg(long, value_enum)]
     generate: Option<OrganismName>,
-    /// Genes of a network that is made [default: 50].
+    /// Number of genes of a generated network [default: 50].
     #[arg(long, value_name = "COUNT", requires = "generate")]
     genes: Option<usize>,
     /// Number of samples [default: 100, or 1 if --deterministic].
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..=MOST_NUMBERS))]
     n: Option<u64>,
-    /// Knock a gene out: the same as --do GENE=0; repeat it for several at once.
+    /// Knock out a gene, the same as --do GENE=0; repeat for several at once.
     #[arg(long, value_name = "GENE")]
     knockout: Vec<String>,
-    /// Multiply a gene's rate of transcription: 0 knocks it out, 0.5 knocks it down, 2 over-expresses it; repeat it for
-    /// several at once. Without it the wild type is observed.
+    /// Multiply a gene's rate of transcription: 0 knocks it out, 0.5 knocks it down, 2 over-expresses it; repeat for
+    /// several at once. Without interventions the wild type is observed.
     #[arg(long = "do", value_name = "GENE=FACTOR", allow_hyphen_values = true)]
     settings: Vec<String>,
-    /// What is measured of every gene.
+    /// What to measure for every gene.
     #[arg(long, value_enum, default_value_t = MeasureName::Mrna)]
     measure: MeasureName,
-    /// The steady state without noise.
+    /// Give the steady state, without noise.
     #[arg(long)]
     deterministic: bool,
-    /// Report exactly what GeneNetWeaver would, its quirks included; `false` reports the state itself, and the wild
-    /// type as long after the start as it takes to be stationary.
+    /// Report exactly what GeneNetWeaver would, quirks included; `false` reports the state itself, and the wild type
+    /// only once it is stationary.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     gnw_faithful: bool,
-    /// Seed of a network that is made, and of the noise.
+    /// Seed of a generated network and of the noise.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Where the data go, .csv or .parquet; standard output (CSV) without it.
+    /// Output file, .csv or .parquet [default: standard output, as CSV].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Save the network as SBML.
     #[arg(long, value_name = "FILE")]
     save_network: Option<PathBuf>,
-    /// Save who regulates whom as a 0/1 matrix (CSV, row -> column), without what regulates itself.
+    /// Save who regulates whom as a 0/1 matrix (CSV, row -> column), without self-regulation.
     #[arg(long, value_name = "FILE")]
     save_graph: Option<PathBuf>,
 }
@@ -66,7 +66,7 @@ pub struct Arguments {
 enum OrganismName {
     /// Few regulators with strong hubs, three or four layers.
     EcoliLike,
-    /// More regulators, more of them a gene, more layers.
+    /// More regulators, more of them per gene, more layers.
     YeastLike,
 }
 
@@ -87,7 +87,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stream = noise_of(Seed::new(arguments.seed), &intervention, world.names());
     let data = world.experiment(&intervention, n as usize, stream)?;
 
-    // Everything that can be wrong with the input has been found: now the files, the data last.
+    // The input is fully checked: now write the files, the data last.
     if let Some(path) = &arguments.save_network {
         save(path, |out| out.write_all(world.network().to_sbml().as_bytes()))?;
     }
@@ -97,7 +97,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         save(path, |out| write_matrix(out, world.names(), &regulations).map_err(io::Error::other))?;
         if let Err(NetworkError::Cycle { cycle }) = world.network().dag() {
             eprintln!(
-                "note: the graph has a cycle ({} -> {}); what needs a graph without cycles will refuse it",
+                "note: the graph has a cycle ({} -> {}); commands that need an acyclic graph will refuse it",
                 cycle.join(" -> "),
                 cycle[0]
             );
@@ -135,7 +135,7 @@ impl Arguments {
             let node = node_named(gene, names, "--knockout")?;
             if settings.iter().any(|setting| setting.0 == node) {
                 return Err(Failure::Input(anyhow::anyhow!(
-                    "{gene:?} is a target twice; name every target once"
+                    "{gene:?} is a target twice; name each target only once"
                 )));
             }
             settings.push((node, 0.0));

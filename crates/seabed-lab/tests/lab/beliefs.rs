@@ -1,4 +1,4 @@
-//! Beliefs and proposals: stopped and resumed, reproducible, told and exported; the proteins of Sachs et al.
+//! Beliefs and proposals: stopped and resumed, reproducible, summarised and exported; the proteins of Sachs et al.
 
 use std::fs;
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use seabed_lab::*;
 use crate::common::*;
 
 #[test]
-fn a_fit_that_is_stopped_goes_on_and_ends_the_same() {
+fn a_stopped_fit_continues_and_ends_the_same() {
     // Chains are stopped while sets of parents are scored, and later.
     for (kind, stops) in [(PosteriorKind::DibsLinear, [20, 40]), (PosteriorKind::McmcGp, [100, 450])] {
         let mut ask = request(2, 1);
@@ -32,9 +32,9 @@ fn a_fit_that_is_stopped_goes_on_and_ends_the_same() {
                     progress.done < stop
                 };
                 let stopped = lab.propose(&ask, "", &until);
-                assert!(stopped.unwrap_err().to_string().contains("the same command goes on"));
+                assert!(stopped.unwrap_err().to_string().contains("the same command continues"));
                 let seen = seen.into_inner().unwrap();
-                assert!(seen[0] >= last, "it began anew: {seen:?}");
+                assert!(seen[0] >= last, "it started over: {seen:?}");
                 last = *seen.last().unwrap();
                 lab = Lab::open(&path, WAIT).unwrap();
             }
@@ -46,7 +46,7 @@ fn a_fit_that_is_stopped_goes_on_and_ends_the_same() {
     }
 }
 
-/// With the same campaign and request the proposal is the same; after it, the same request leads elsewhere.
+/// The same campaign and request give the same proposal; after it, the same request gives another.
 #[test]
 fn proposals_are_reproducible_and_do_not_repeat_what_is_pending() {
     let folder = tempfile::tempdir().unwrap();
@@ -62,7 +62,7 @@ fn proposals_are_reproducible_and_do_not_repeat_what_is_pending() {
         let first = propose(&mut lab, &ask).unwrap();
         let second = propose(&mut lab, &ask).unwrap();
         assert_eq!((first.pending, second.pending), (0, 1));
-        // What is left to learn beyond the pending outcome is less, and both know the same data.
+        // With an outcome pending less is left to learn, although both beliefs know the same data.
         assert!(second.designed.entropy < first.designed.entropy);
         assert_eq!(first.belief, second.belief);
         let summary = lab.summary().unwrap();
@@ -86,7 +86,7 @@ fn proposals_are_reproducible_and_do_not_repeat_what_is_pending() {
 }
 
 #[test]
-fn what_was_learned_is_told_and_exported() {
+fn what_was_learned_is_summarised_and_exported() {
     let folder = tempfile::tempdir().unwrap();
     let (_, mut lab) = new_lab(folder.path());
     assert!(matches!(propose(&mut lab, &request(1, 1)), Err(LabError::NoData)));
@@ -101,7 +101,7 @@ fn what_was_learned_is_told_and_exported() {
     let learned = lab.learned_summary(&()).unwrap();
     assert!(!learned.not_yet_learned && learned.next_information.is_some());
     assert_eq!(learned.belief.unwrap().rows, 203);
-    assert!(!lab.summary().unwrap().not_yet_learned, "the belief is kept");
+    assert!(!lab.summary().unwrap().not_yet_learned, "the belief is stored");
     let out = folder.path().join("export");
     lab.export(&out).unwrap();
     let lines = |name: &str| fs::read_to_string(out.join(name)).unwrap().lines().count();
@@ -112,7 +112,7 @@ fn what_was_learned_is_told_and_exported() {
     let all: serde_json::Value =
         serde_json::from_slice(&fs::read(out.join("campaign.json")).unwrap()).unwrap();
     assert_eq!(all["sources"][0]["rows"].as_array().unwrap().len(), 200);
-    // The exported data are data.
+    // The exported data can be read as data.
     seabed::data::read_table(&out.join("data.csv"), &seabed::data::ReadOptions::default()).unwrap();
 }
 
@@ -148,7 +148,7 @@ fn the_proteins_of_sachs() {
     Lab::create(&path, &variables, 1, "").unwrap();
     let mut lab = Lab::open(&path, WAIT).unwrap();
     let mut ask = ProposalRequest::default();
-    // The usual posterior takes minutes for so many rows.
+    // The default posterior takes minutes for so many rows.
     ask.posterior.kind = PosteriorKind::Bootstrap;
     ask.posterior.draws = 30;
     ask.design.batch = 6;
@@ -183,10 +183,10 @@ fn the_proteins_of_sachs() {
     assert_eq!(lab.check().unwrap(), Vec::<String>::new());
 }
 
-/// The second fit finds the scores of the first: about a variable that was set in all new rows nothing is computed again,
-/// and the belief is that of a campaign that never fitted before.
+/// The second fit reuses the scores of the first: nothing is recomputed for a variable that was set in all new rows, and
+/// the belief is the same as in a campaign without an earlier fit.
 #[test]
-fn scores_of_the_newest_fit_serve_the_next() {
+fn the_next_fit_reuses_the_scores_of_the_newest() {
     let folder = tempfile::tempdir().unwrap();
     let set = "a,b,c,intervention_targets\n1.5,1,0.2,b\n0.4,-1,0.9,b\n2.5,1,-0.3,b\n";
     let ask = {
@@ -221,9 +221,9 @@ fn scores_of_the_newest_fit_serve_the_next() {
     assert!(more > few, "with {more} scores at hand after the first variable, without {few}");
 }
 
-/// What another version left of an unfinished fit is passed over, whichever posterior it is of.
+/// The state of an unfinished fit that another version left is ignored, whatever the posterior.
 #[test]
-fn an_unfinished_fit_that_does_not_match_is_begun_anew() {
+fn an_unfinished_fit_that_does_not_match_is_started_over() {
     for kind in [PosteriorKind::DibsLinear, PosteriorKind::McmcLinear] {
         let folder = tempfile::tempdir().unwrap();
         let (path, mut lab) = new_lab(folder.path());

@@ -1,4 +1,4 @@
-//! A small campaign of three variables, and what all tests do with it.
+//! A small campaign of three variables, and helpers for all tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ pub fn add(lab: &mut Lab, folder: &Path, text: &str, again: bool) -> Result<seab
     lab.add(&path, &AddOptions { again, ..AddOptions::default() })
 }
 
-/// Quick: what is under test is the bookkeeping.
+/// A quick request: the bookkeeping is under test.
 pub fn request(batch: usize, replicates: usize) -> ProposalRequest {
     let mut request = ProposalRequest::default();
     request.posterior.kind = PosteriorKind::Bootstrap;
@@ -78,7 +78,7 @@ pub fn form(lab: &Lab, proposal: i64) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Everything that the file is there to keep, as a text; times aside.
+/// Everything the file must keep except times, as text.
 pub fn content(state: &State) -> String {
     format!("{:?} {:?} {:?} {:?}", state.revision(), state.sources, state.proposals, state.experiments)
 }

@@ -1,4 +1,4 @@
-//! Files that are no campaigns, or damaged ones: refused, and left alone.
+//! Files that are not campaigns, or are damaged: refused and left unchanged.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use seabed_lab::*;
 
 use crate::common::*;
 
-/// The error of opening, after which the file and its folder must be as they were.
+/// The error on opening; the file and its folder must stay as they were.
 fn refusal(path: &Path) -> LabError {
     let before = fs::read(path).ok();
     let names = |folder: &Path| {
@@ -24,7 +24,7 @@ fn refusal(path: &Path) -> LabError {
 }
 
 #[test]
-fn what_is_no_campaign_is_refused_and_left_alone() {
+fn files_that_are_not_campaigns_are_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::write(at("empty"), "").unwrap();
@@ -48,7 +48,7 @@ fn what_is_no_campaign_is_refused_and_left_alone() {
 }
 
 #[test]
-fn newer_damaged_and_cut_off_campaigns_are_refused_and_left_alone() {
+fn newer_damaged_and_truncated_campaigns_are_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let (path, mut lab) = new_lab(folder.path());
     add(&mut lab, folder.path(), &observations(300, 1), false).unwrap();
@@ -92,7 +92,7 @@ fn newer_damaged_and_cut_off_campaigns_are_refused_and_left_alone() {
     Lab::open(&path, WAIT).unwrap();
 }
 
-/// A digit that changes on the disk is still a number: only the fingerprint tells.
+/// A digit that changes on the disk is still a number: only the fingerprint reveals it.
 #[test]
 fn a_changed_value_is_found() {
     let folder = tempfile::tempdir().unwrap();
@@ -110,7 +110,7 @@ fn a_changed_value_is_found() {
     ] {
         other.execute_batch(sql).unwrap();
         let problems = lab.check().unwrap();
-        let expected = format!("what action {action} wrote is not what it was");
+        let expected = format!("the data of action {action} were changed afterwards");
         assert!(problems.contains(&expected), "{sql}: {problems:?}");
     }
 }

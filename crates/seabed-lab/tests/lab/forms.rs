@@ -1,4 +1,4 @@
-//! What comes in, good and bad: data files and filled forms.
+//! Good and bad input: data files and filled-in forms.
 
 use seabed::num::random::Draws;
 use seabed_lab::*;
@@ -6,18 +6,18 @@ use seabed_lab::*;
 use crate::common::*;
 
 #[test]
-fn bad_data_are_refused_as_a_whole_and_odd_data_are_warned_of() {
+fn bad_data_are_refused_as_a_whole_and_odd_data_cause_warnings() {
     let folder = tempfile::tempdir().unwrap();
     let (_, mut lab) = new_lab(folder.path());
     add(&mut lab, folder.path(), &observations(20, 1), false).unwrap();
     let before = content(&lab.state().unwrap());
     for (text, part) in [
         ("a,b\n1,2\n", "there is no column \"c\""),
-        ("a,b,c,cc\n1,2,3,4\n", "\"cc\" is no variable of the campaign; did you mean \"c\"?"),
+        ("a,b,c,cc\n1,2,3,4\n", "\"cc\" is not a variable of the campaign; did you mean \"c\"?"),
         ("a,b,c\n", "there are no rows"),
-        ("a,b,c\n0,1,2\n", "0 has no transform `log`"),
+        ("a,b,c\n0,1,2\n", "0 is invalid: the transform `log` accepts numbers above 0"),
         ("a,b,c\n1,x,2\n", "\"x\" is not a number"),
-        ("a,b,c,intervention_targets\n1,2,3,d\n", "\"d\" is no variable"),
+        ("a,b,c,intervention_targets\n1,2,3,d\n", "\"d\" is not a variable"),
         ("a,b,c,status\n1,2,3,done\n", "`seabed lab record`"),
         ("a,a,b,c\n1,1,2,3\n", "two columns are called \"a\""),
     ] {
@@ -29,9 +29,9 @@ fn bad_data_are_refused_as_a_whole_and_odd_data_are_warned_of() {
     let added = add(&mut lab, folder.path(), odd, false).unwrap();
     assert_eq!((added.rows, added.interventional, added.incomplete), (6, 4, 1));
     for part in [
-        "b was set to a value",
-        "a was set to a value",
-        "a was set, but to what is not said",
+        "b was set to values",
+        "a was set to values",
+        "a was set, but its value is missing",
         "c: row 2 has 3000",
         "1 values of a are far outside its bounds 0.1 to 100, first in row 6 (450)",
     ] {
@@ -39,8 +39,8 @@ fn bad_data_are_refused_as_a_whole_and_odd_data_are_warned_of() {
     }
 }
 
-/// 200 forms with something wrong, missing, moved or mangled: never a panic, and never a change unless it is accepted;
-/// what is accepted keeps the campaign sound.
+/// 200 forms with something wrong, missing, moved or mangled: never a panic, and never a change unless accepted; what is
+/// accepted keeps the campaign sound.
 #[test]
 fn mangled_forms_do_no_harm() {
     let folder = tempfile::tempdir().unwrap();
@@ -75,7 +75,7 @@ fn mangled_forms_do_no_harm() {
         accepted > 20 && refused > 50,
         "{accepted} accepted, {refused} refused: the mangling is too strong or weak"
     );
-    // The whole form still goes in.
+    // The intact form is still accepted.
     assert_eq!(lab.record("form.csv", filled.as_bytes(), false, false, "").unwrap().done, 8);
 }
 
@@ -152,7 +152,7 @@ fn mangled(form: &[u8], draws: &mut Draws) -> Vec<u8> {
 
 /// What a laboratory does with a form, case by case.
 #[test]
-fn forms_are_understood() {
+fn forms_are_recorded_correctly() {
     let folder = tempfile::tempdir().unwrap();
     let (_, mut lab) = new_lab(folder.path());
     add(&mut lab, folder.path(), &observations(30, 1), false).unwrap();
@@ -174,7 +174,7 @@ fn forms_are_understood() {
         let message = record(lab, rows, false).unwrap_err().to_string();
         assert!(message.contains(part), "{rows}: {message}");
     };
-    // What was set as proposed need not be written; a note is the laboratory's own.
+    // A proposed value need not be filled in; a note is the laboratory's own.
     assert_eq!(record(&mut lab, &format!("{a},1,,0.5,,,,hello\n"), false).unwrap().done, 1);
     let newest = |lab: &Lab, name: &str, replicate: u32| {
         let id: i64 = name[1..].parse().unwrap();
@@ -188,9 +188,9 @@ fn forms_are_understood() {
     refused(
         &mut lab,
         &format!("{a},1,,0.6,2,,,\n"),
-        "is recorded with b = 0.5, here it is 0.6; to correct it",
+        "is already recorded with b = 0.5, but here it is 0.6; to correct it",
     );
-    refused(&mut lab, &format!("{a},1,,,,,failed,\n"), "as done, here it is failed");
+    refused(&mut lab, &format!("{a},1,,,,,failed,\n"), "as done, but here it is failed");
     assert_eq!(record(&mut lab, &format!("{a},1,,0.6,2,,,\n"), true).unwrap().changed, 1);
     let histories = |lab: &Lab| -> Vec<usize> {
         lab.state()
@@ -204,32 +204,25 @@ fn forms_are_understood() {
     refused(&mut lab, "E900,1,1,1,1,,,\n", "there is no experiment E900");
     refused(&mut lab, "17,1,1,1,1,,,\n", "experiments are called E001");
     refused(&mut lab, &format!("{a},0,1,1,1,,,\n"), "count from 1");
-    refused(&mut lab, &format!("{a},1,1,1,1,,perhaps,\n"), "is no status");
+    refused(&mut lab, &format!("{a},1,1,1,1,,perhaps,\n"), "is not a status");
     refused(&mut lab, &format!("{b},1,,,,,done,\n"), "nothing was measured");
     refused(&mut lab, &format!("{b},1,1,,,,pending,\n"), "the status is pending");
     refused(&mut lab, &format!("{b},1,1,,1,,,\n{b},1,2,,1,,,\n"), "with other values");
-    refused(&mut lab, ",2,1,1,1,a,,\n", "replicates belong to an experiment");
+    refused(&mut lab, ",2,1,1,1,a,,\n", "a replicate belongs to an experiment");
     refused(&mut lab, ",,,,,a,failed,\n", "cannot fail");
     // A failure; a second try as a replicate that was not planned, at a value that was not proposed.
     assert_eq!(record(&mut lab, &format!("{b},,,,,b,failed,\n"), false).unwrap().failed, 1);
     assert_eq!(lab.state().unwrap().pending().count(), 0);
     assert_eq!(record(&mut lab, &format!("{b},2,3,0.25,1,b,,\n"), false).unwrap().done, 1);
     assert_eq!(newest(&lab, &b, 2).row.cells, [Some(3.0), Some(0.25), Some(1.0)]);
-    // Nobody proposed this; the same row again is the same measurement.
+    // Not proposed; the same row again is the same measurement.
     let extra = record(&mut lab, ",,2,0,1,a;b,,\n,,2,0,1,,,\n", false).unwrap();
     assert_eq!((extra.done, extra.extra.len()), (2, 2));
     assert_eq!(record(&mut lab, ",,2,0,1,a;b,,\n,,2,0,1,,,\n", false).unwrap().known, 2);
-    // An undone proposal's form is not taken for another's.
+    // The form of an undone proposal is not mistaken for another's.
     let second = propose(&mut lab, &request(1, 1)).unwrap();
     lab.undo().unwrap();
-    refused(
-        &mut lab,
-        &format!("{},1,1,1,1,,,\n", experiment_name(second.experiments[0])),
-        "it was taken back",
-    );
+    refused(&mut lab, &format!("{},1,1,1,1,,,\n", experiment_name(second.experiments[0])), "it was undone");
     let third = propose(&mut lab, &request(1, 1)).unwrap();
-    assert!(
-        third.id > second.id && third.experiments[0] > second.experiments[0],
-        "numbers are never used again"
-    );
+    assert!(third.id > second.id && third.experiments[0] > second.experiments[0], "numbers are never reused");
 }

@@ -23,18 +23,18 @@ struct Paper {
     experiments: BTreeMap<i64, OnPaper>,
     /// (experiment, replicate): status, cells.
     records: BTreeMap<(i64, u32), Line>,
-    /// Extra rows as they were brought.
-    brought: Vec<Line>,
+    /// Extra rows as first recorded.
+    extras: Vec<Line>,
 }
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A file of so many rows, one of few, so that the same comes again; with --again?
+    /// Add one of a few files, so that the same comes again; with --again?
     Add(u64, bool),
     Propose(usize, usize),
     /// Fill in some rows of the last form.
     Record(u64),
-    /// An extra row, one of few.
+    /// One of a few extra rows.
     Extra(u64),
     /// Correct a replicate, chosen by the number.
     Amend(u64),
@@ -76,7 +76,7 @@ fn on_paper(state: &State) -> Paper {
         }
         if experiment.proposal.is_none() {
             let first = &experiment.records[&1][0].row;
-            paper.brought.push((joined(&first.targets), first.cells.clone()));
+            paper.extras.push((joined(&first.targets), first.cells.clone()));
         }
     }
     paper
@@ -258,7 +258,7 @@ impl Both {
         let text = format!("a,b,c,intervention_targets\n1,{which},2.5,b\n");
         let recorded = self.lab.record("extra.csv", text.as_bytes(), false, false, "").unwrap();
         let row = ("b".to_string(), vec![Some(1.0), Some(which as f64), Some(2.5)]);
-        if self.paper.brought.contains(&row) {
+        if self.paper.extras.contains(&row) {
             assert_eq!((recorded.action, recorded.known), (None, 1));
             return;
         }
@@ -268,7 +268,7 @@ impl Both {
         assert_eq!(recorded.extra, [id]);
         after.experiments.insert(id, (false, vec![("b".into(), which as f64)], 1));
         after.records.insert((id, 1), ("done".into(), row.1.clone()));
-        after.brought.push(row);
+        after.extras.push(row);
         self.done(after);
     }
 
@@ -333,7 +333,7 @@ fn file_mark(file: u64) -> String {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
-    /// Any sequence of commands does to the file what it does to lists on paper.
+    /// Any sequence of commands does to the file what it does to the lists on paper.
     #[test]
     fn the_file_is_the_plain_model(steps in steps()) {
         let mut both = Both::new();
@@ -342,7 +342,7 @@ proptest! {
             both.compare();
         }
         prop_assert_eq!(both.lab.check().unwrap(), Vec::<String>::new());
-        // What is read back by another process is the same.
+        // Another process reads back the same.
         let other = Lab::open(&both.path, WAIT).unwrap();
         prop_assert_eq!(content(&other.state().unwrap()), content(&both.lab.state().unwrap()));
     }
