@@ -224,6 +224,7 @@ impl Options {
             (self.prior.is_some(), "--prior"),
             (self.edges_per_node.is_some(), "--edges-per-node"),
             (self.standardise.is_some(), "--standardise"),
+            (self.state.is_some(), "--state"),
             (self.warm_start.is_some(), "--warm-start"),
         ])
     }

@@ -35,8 +35,8 @@ impl Rule {
 impl Picker<'_> {
     pub(super) fn pick(&self, rule: Rule, evaluator: &mut dyn Evaluator) -> Result<Picked, Stopped> {
         match rule {
-            Rule::Best => self.by_table(evaluator, Self::repeatedly),
-            Rule::Soft => self.by_table(evaluator, Self::softly),
+            Rule::Best => self.by_table(evaluator, |designs, worth| self.repeatedly(designs, worth)),
+            Rule::Soft => self.by_table(evaluator, |designs, worth| self.softly(designs, worth)),
             Rule::Greedy => self.greedily(evaluator),
             Rule::Random => Ok((self.at_random()?, Vec::new())),
         }
@@ -46,7 +46,7 @@ impl Picker<'_> {
     fn by_table(
         &self,
         evaluator: &mut dyn Evaluator,
-        pick: fn(&Self, &[Intervention], &[f64]) -> Result<Vec<Intervention>, Stopped>,
+        pick: impl Fn(&[Intervention], &[f64]) -> Result<Vec<Intervention>, Stopped>,
     ) -> Result<Picked, Stopped> {
         evaluator.start_round(0)?;
         let table = beyond_pending(self.candidates.table(evaluator, 0)?, evaluator);
@@ -54,7 +54,7 @@ impl Picker<'_> {
         let designs: Vec<Intervention> = table.iter().map(|candidate| candidate.design.clone()).collect();
         let price = |design: &Intervention| self.candidates.constraints.price(design);
         let worth: Vec<f64> = ranks.iter().zip(&designs).map(|(rank, design)| rank / price(design)).collect();
-        Ok((pick(self, &designs, &worth)?, table))
+        Ok((pick(&designs, &worth)?, table))
     }
 
     /// One design after the other, each the best together with those before it, for its cost.

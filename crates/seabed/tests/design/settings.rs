@@ -8,7 +8,9 @@ use seabed::scm::{Ensemble, Scm};
 
 use crate::{random_ensemble, single};
 
-/// Every number just outside its range, and at its ends.
+/// A number of the designer: its key, how it is set, the ends of its range, and some that lie outside.
+type Number = (&'static str, fn(&mut Designer, f64), [f64; 2], [f64; 4]);
+
 #[test]
 fn every_number_has_a_range() {
     let with = |change: fn(&mut Designer, f64), value: f64| {
@@ -16,7 +18,7 @@ fn every_number_has_a_range() {
         change(&mut designer, value);
         designer.check().map_err(|error| error.to_string())
     };
-    let numbers: [(&str, fn(&mut Designer, f64), [f64; 2], [f64; 4]); 8] = [
+    let numbers: [Number; 8] = [
         ("batch", |d, x| d.batch = x as usize, [1.0, 10_000.0], [0.0, 10_001.0, 1e18, 0.0]),
         (
             "replicates",

@@ -6,7 +6,7 @@
 mod round;
 mod variants;
 
-pub(super) use round::Round;
+pub(super) use round::{Moments, Round};
 use variants::{Variants, add};
 
 use super::work::Work;

@@ -20,6 +20,9 @@ pub(in crate::design) struct Round {
     kept: Option<Vec<Vec<Base>>>,
 }
 
+/// Mean and sum of squared deviations of every variable.
+pub(in crate::design) type Moments = Vec<(f64, f64)>;
+
 /// One generating draw before any design: its outcomes when only observed, and how every variant explains them.
 struct Base {
     /// [variables][outcomes]
@@ -71,16 +74,15 @@ impl Round {
         })
     }
 
-    /// Mean and sum of squared deviations of every variable under every design: `[i][design][variable]`, over the
-    /// outcomes of generating draw i.
+    /// The moments of every design: `[i][design]`, over the outcomes of generating draw i.
     pub(in crate::design) fn moments(
         &self,
         outcomes: &Outcomes<'_>,
         designs: &[Intervention],
-    ) -> Result<Vec<Vec<Vec<(f64, f64)>>>, Stopped> {
+    ) -> Result<Vec<Vec<Moments>>, Stopped> {
         self.map_draws(outcomes, |i, bases, scratch| {
             let base = &bases[0];
-            let before: Vec<(f64, f64)> = base.columns.iter().map(|column| moments(column)).collect();
+            let before: Moments = base.columns.iter().map(|column| moments(column)).collect();
             let of_design = |design: &Intervention| {
                 let changed = outcomes.changed(base, i, design, scratch);
                 let mut after = before.clone();

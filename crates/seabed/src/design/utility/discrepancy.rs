@@ -7,6 +7,7 @@ use super::model::ModelInformation;
 use super::{Evaluator, Judged};
 use crate::design::batch::Evaluated;
 use crate::design::information::Information;
+use crate::design::outcomes::Moments;
 use crate::observer::Stopped;
 use crate::scm::Intervention;
 
@@ -16,10 +17,10 @@ impl Evaluator for Discrepancy<'_> {
     fn ranks(&self, evaluated: &[Evaluated]) -> Result<Vec<f64>, Stopped> {
         let designs: Vec<Intervention> = evaluated.iter().map(|candidate| candidate.design.clone()).collect();
         let outcomes = &self.0.outcomes;
-        // [i][design][variable]
+        // [i][design]
         let of_draws = self.0.round().moments(outcomes, &designs)?;
         let rank = |k: usize| {
-            let of_design: Vec<Vec<(f64, f64)>> = of_draws.iter().map(|of_draw| of_draw[k].clone()).collect();
+            let of_design: Vec<Moments> = of_draws.iter().map(|of_draw| of_draw[k].clone()).collect();
             discrepancy(&of_design, outcomes.ensemble().weights())
         };
         Ok((0..designs.len()).map(rank).collect())
