@@ -55,7 +55,7 @@ fn line(family: Family, parents: usize) {
     let required: Vec<(usize, usize)> = (0..parents).map(|k| (k, parents)).collect();
     let knowledge = Knowledge::new(data.names(), &[], &required, &[]).expect("a DAG");
     let settings = Mcmc { least_sweeps: 10, most_sweeps: 10, ..Mcmc::of(family) };
-    let fit = settings.fit(&data, &knowledge, Seed::new(1), &mut |_| true).expect("enough rows");
+    let fit = settings.fit(&data, &knowledge, Seed::new(1), &()).expect("enough rows");
     let law = &fit.graphs.families(parents)[0].conditional;
     let row = |k: usize| -> Vec<f64> { (0..parents).map(|p| data.column(p)[k]).collect() };
     let with_rows = |count: usize| {
@@ -93,7 +93,7 @@ fn seconds_for_a_million(given: &Given, data: &Dataset, parents: usize) -> f64 {
 /// Laws are made anew when a belief is read, as they are at the end of a fit.
 fn read(family: Family, variables: usize) {
     let data = random_data(family == Family::Linear, variables, ROWS / 2, ROWS / 2, 1).1;
-    let fit = Mcmc::of(family).fit(&data, &Knowledge::none(variables), Seed::new(1), &mut |_| true);
+    let fit = Mcmc::of(family).fit(&data, &Knowledge::none(variables), Seed::new(1), &());
     let belief = fit.expect("enough rows").graphs;
     let sizes = (0..variables).flat_map(|node| belief.families(node)).map(|family| family.parents.len());
     let mut counts = [0; 9];
