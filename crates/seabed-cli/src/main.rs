@@ -36,7 +36,7 @@ struct Arguments {
 enum Command {
     Demo(demo::Arguments),
     Simulate(simulate::Arguments),
-    Fit(fit::Arguments),
+    Fit(Box<fit::Arguments>),
     Design(Box<design::Arguments>),
     Evaluate(evaluate::Arguments),
     Run(run::Arguments),

@@ -63,7 +63,7 @@ impl Lab {
         };
         write().map_err(|error: std::io::Error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => LabError::Exists { path: path.to_path_buf() },
-            _ => LabError::File { path: path.to_path_buf(), source: error.into() },
+            _ => LabError::File { path: path.to_path_buf(), source: error },
         })
     }
 

@@ -1,6 +1,6 @@
 //! Which experiment to run next to find out what causes what.
 //!
-//! From a table to a batch: [`Dataset`] -> [`fit`] -> [`design`] -> [`Batch`]; or as a loop of ask and tell,
+//! From a table to a batch: [`Dataset`] -> [`fit`] -> [`design()`] -> [`Batch`]; or as a loop of ask and tell,
 //! [`Campaign`].
 //!
 //! The modules follow the flow of the method, and each one uses only those before it:

@@ -256,15 +256,16 @@ mod tests {
 
     #[test]
     fn numbers_outside_their_range_are_named_before_any_work() {
-        let wrong: [(&str, &dyn Fn(&mut PosteriorSettings)); 8] = [
-            ("draws = 0", &|s| s.draws = 0),
-            ("draws = 2000000", &|s| s.draws = 2_000_000),
-            ("chains = 0", &|s| s.chains = 0),
-            ("candidates = 21", &|s| s.candidates = 21),
-            ("max-parents = 9", &|s| s.max_parents = 9),
-            ("edges-per-node = -1", &|s| s.edges_per_node = -1.0),
-            ("particles = 100001", &|s| s.particles = 100_001),
-            ("noise = 0", &|s| s.noise = NoiseSetting::Known(0.0)),
+        type Change = fn(&mut PosteriorSettings);
+        let wrong: [(&str, Change); 8] = [
+            ("draws = 0", |s| s.draws = 0),
+            ("draws = 2000000", |s| s.draws = 2_000_000),
+            ("chains = 0", |s| s.chains = 0),
+            ("candidates = 21", |s| s.candidates = 21),
+            ("max-parents = 9", |s| s.max_parents = 9),
+            ("edges-per-node = -1", |s| s.edges_per_node = -1.0),
+            ("particles = 100001", |s| s.particles = 100_001),
+            ("noise = 0", |s| s.noise = NoiseSetting::Known(0.0)),
         ];
         for (message, change) in wrong {
             let refused = [PosteriorKind::McmcGp, PosteriorKind::DibsLinear].map(|kind| {
