@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
+use seabed::belief::GraphBelief;
 use seabed::data::{Dataset, write_atomically};
-use seabed::design::{Designer, Estimator, Goal, Strategy, Values};
+use seabed::design::{Belief, Designer, Estimator, Goal, Strategy, Values};
 use seabed::num::random::Seed;
 use seabed::observer::Stage;
 use seabed::posterior::{PosteriorKind, PosteriorSettings, Start};
@@ -134,7 +135,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut designer = designer(arguments);
     designer.check()?;
     stop_on_interrupt();
-    let (ensemble, data) = belief(arguments)?;
+    let (ensemble, graphs, data) = belief(arguments)?;
+    let belief = Belief { models: &ensemble, graphs: graphs.as_ref() };
     let names = ensemble.names();
     designer.goal = arguments.goal.as_deref().map_or(Ok(Goal::Everything), |text| parse_goal(text, names))?;
     let seed = Seed::new(arguments.seed);
@@ -145,7 +147,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             .iter()
             .map(|text| question::parse_design(text, names))
             .collect::<Result<Vec<_>, _>>()?;
-        let scores = designer.score(&ensemble, &designs, seed, &Bar::new())?;
+        let scores = designer.score(belief, &designs, seed, &Bar::new())?;
         let written = print::scores(arguments.json, &designs, &scores, names, used().1);
         return written.map_err(|error| Failure::writing(None, error));
     }
@@ -155,7 +157,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         )));
     }
     let constraints = arguments.constraints.constraints(names, data.as_ref())?;
-    let batch = designer.design(&ensemble, &constraints, seed, &Bar::new())?;
+    let batch = designer.design(belief, &constraints, seed, &Bar::new())?;
     if let Some(path) = &arguments.curves {
         save(path, |out| print::write_curves(out, &batch.evaluated, names))?;
     }
@@ -171,12 +173,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     written.map_err(|error| Failure::writing(None, error))
 }
 
-/// The ensemble, and the data it was fitted to, if any.
-fn belief(arguments: &Arguments) -> Result<(Ensemble, Option<Dataset>), Failure> {
+/// What is believed, and the data it was fitted to, if any.
+type Believed = (Ensemble, Option<GraphBelief>, Option<Dataset>);
+
+fn belief(arguments: &Arguments) -> Result<Believed, Failure> {
     let path = &arguments.belief;
     let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
     if !matches!(extension.as_deref(), Some("csv" | "parquet")) {
-        return Ok((Ensemble::read(path)?, None));
+        return Ok((Ensemble::read(path)?, None, None));
     }
     let data = read_data(path, &arguments.ignore)?;
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
@@ -189,7 +193,7 @@ fn belief(arguments: &Arguments) -> Result<(Ensemble, Option<Dataset>), Failure>
     if let Some(warning) = &fit.warning {
         eprintln!("warning: {warning}");
     }
-    Ok((fit.ensemble, Some(data)))
+    Ok((fit.ensemble, fit.graphs, Some(data)))
 }
 
 /// Everything but the goal, which needs the names of the variables.

@@ -61,7 +61,11 @@ impl Config {
             return Err(SettingsError::OutOfRange { key: "rounds", got, least: 0.0, most }.into());
         }
         self.world.check()?;
-        self.posterior.check(None).map_err(in_group("posterior"))?;
+        let posterior = self.posterior.check(None).map_err(in_group("posterior"))?;
+        if self.design.strategy.parts().0.needs_graphs() && !posterior.gives_graphs() {
+            let problem = "this design.strategy needs posterior.kind = \"mcmc-linear\" or \"mcmc-gp\"".into();
+            return Err(SettingsError::Conflict { problem }.into());
+        }
         Ok(self.design.check()?)
     }
 

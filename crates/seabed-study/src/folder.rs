@@ -8,6 +8,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use seabed::belief::GraphBelief;
 use seabed::data::{Dataset, ReadOptions, read_table, write_atomically, write_matrix, write_table};
 use seabed::design::DesignRecord;
 use seabed::evaluate::MetricRow;
@@ -92,10 +93,24 @@ impl RunFolder {
         read_json(&self.round(round).join("state.json"))
     }
 
+    /// What was believed about the graph in a round, if the strategy needs it.
+    pub fn graphs(&self, round: usize) -> Result<Option<GraphBelief>, StudyError> {
+        let path = self.round(round).join("graphs.json");
+        match fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            text => {
+                let text = text.map_err(StudyError::file(&path))?;
+                let graphs = GraphBelief::from_json(&text, &path.display().to_string());
+                graphs.map(Some).map_err(|error| StudyError::Folder { path, problem: error.to_string() })
+            }
+        }
+    }
+
     pub(crate) fn write_belief(
         &self,
         round: usize,
         ensemble: &Ensemble,
+        graphs: Option<&GraphBelief>,
         state: Option<&State>,
         fitted: &Fitted,
     ) -> Result<(), StudyError> {
@@ -103,6 +118,9 @@ impl RunFolder {
         fs::create_dir_all(&folder).map_err(StudyError::file(&folder))?;
         let place = |file: &str| format!("rounds/{round:03}/{file}");
         self.write(&place("ensemble.npz"), |out| out.write_all(&ensemble.to_npz()))?;
+        if let Some(graphs) = graphs {
+            self.write(&place("graphs.json"), |out| out.write_all(graphs.to_json().as_bytes()))?;
+        }
         if let Some(state) = state {
             self.write_json(&place("state.json"), state)?;
         }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use seabed::data::{Dataset, position};
-use seabed::design::DesignRecord;
+use seabed::design::{Belief, DesignRecord};
 use seabed::evaluate::MetricRow;
 use seabed::num::random::{Purpose, Seed};
 use seabed::observer::{Observer, Stage};
@@ -124,7 +124,8 @@ fn fit_round(
         warning: fit.warning,
         seconds: seconds(config, clock),
     };
-    folder.write_belief(round, &fit.ensemble, fit.state.as_ref(), &fitted)?;
+    let graphs = fit.graphs.as_ref().filter(|_| config.design.strategy.parts().0.needs_graphs());
+    folder.write_belief(round, &fit.ensemble, graphs, fit.state.as_ref(), &fitted)?;
     // Read back, because that is what a resumed run continues with.
     folder.ensemble(round)
 }
@@ -143,7 +144,9 @@ fn design_round(
     let start = Instant::now();
     let constraints = config.design.constraints(ensemble.names().len());
     let stage = Stage { observer, name: format!("design of round {round}") };
-    let batch = config.design.designer().design(ensemble, &constraints, seed_of(config, round), &stage)?;
+    let graphs = folder.graphs(round)?;
+    let belief = Belief { models: ensemble, graphs: graphs.as_ref() };
+    let batch = config.design.designer().design(belief, &constraints, seed_of(config, round), &stage)?;
     let designed = DesignRecord::new(&batch, seconds(config, start));
     folder.write_design(round, &designed)?;
     Ok(designed)

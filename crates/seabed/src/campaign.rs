@@ -11,8 +11,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::belief::GraphBelief;
 use crate::data::{DataError, Dataset, Names};
-use crate::design::{Batch, ConstraintError, Constraints, DesignError, Designer, NamedConstraints};
+use crate::design::{Batch, Belief, ConstraintError, Constraints, DesignError, Designer, NamedConstraints};
 use crate::num::random::{Purpose, Seed, Stream};
 use crate::observer::{Observer, Stage};
 use crate::posterior::{
@@ -38,6 +39,8 @@ pub struct Campaign {
     pending: Vec<Intervention>,
     /// The belief after all data, if it was fitted.
     belief: Option<Ensemble>,
+    /// What is believed about the graph; not saved, fitted again where a strategy needs it.
+    graphs: Option<GraphBelief>,
     /// A fit of these data that was stopped.
     unfinished: Option<State>,
     /// Where the latest fit ended: the next one can use what it computed.
@@ -96,6 +99,7 @@ impl Campaign {
             round: 0,
             pending: Vec::new(),
             belief: None,
+            graphs: None,
             unfinished: None,
             earlier: None,
             data,
@@ -106,7 +110,7 @@ impl Campaign {
     #[must_use]
     pub fn with_knowledge(mut self, knowledge: Knowledge) -> Self {
         self.knowledge = knowledge;
-        self.belief = None;
+        (self.belief, self.graphs) = (None, None);
         self
     }
 
@@ -121,7 +125,7 @@ impl Campaign {
     #[must_use]
     pub fn with_posterior(mut self, posterior: Posterior) -> Self {
         self.posterior = posterior;
-        self.belief = None;
+        (self.belief, self.graphs) = (None, None);
         self
     }
 
@@ -201,6 +205,7 @@ impl Campaign {
                 self.unfinished = None;
                 self.earlier = fit.state.clone();
                 self.belief = Some(fit.ensemble.clone());
+                self.graphs = fit.graphs.clone();
                 Ok(fit)
             }
             Err(error) => {
@@ -216,10 +221,12 @@ impl Campaign {
     /// Learns from the data first, if that was not done.
     pub fn ask(&mut self, observer: &dyn Observer) -> Result<Batch, CampaignError> {
         self.designer.check()?;
-        if self.belief.is_none() {
+        let needs_graphs = self.designer.strategy.parts().0.needs_graphs();
+        if self.belief.is_none() || (needs_graphs && self.graphs.is_none() && self.posterior.gives_graphs()) {
             self.fit(&Stage { observer, name: "fit".into() })?;
         }
-        let belief = self.belief.as_ref().expect("fitted above");
+        let models = self.belief.as_ref().expect("fitted above");
+        let belief = Belief { models, graphs: self.graphs.as_ref() };
         let seed = Seed::new(self.stream().at(self.round).draws().bits());
         let stage = Stage { observer, name: "design".into() };
         let batch = self.designer.design_after(belief, &self.pending, &self.constraints, seed, &stage)?;
@@ -250,7 +257,7 @@ impl Campaign {
                 self.pending.remove(place);
             }
         }
-        self.belief = None;
+        (self.belief, self.graphs) = (None, None);
         self.unfinished = None;
         Ok(())
     }
@@ -367,6 +374,7 @@ impl Campaign {
             seed: saved.seed,
             round: saved.round,
             belief,
+            graphs: None,
             unfinished: saved.unfinished,
             earlier: saved.earlier,
         })

@@ -228,6 +228,11 @@ impl Posterior {
         }
     }
 
+    /// Does it say what is believed about the graph with parameters integrated out?
+    pub fn gives_graphs(&self) -> bool {
+        matches!(self, Self::Mcmc(_))
+    }
+
     /// Remarks on the data before the fit, as text: which edges it cannot consider.
     pub fn remarks(&self, data: &Dataset) -> Vec<String> {
         match self {

@@ -8,6 +8,7 @@ mod observed;
 mod pending;
 mod questions;
 mod settings;
+mod structure;
 mod values;
 
 use seabed::data::Names;

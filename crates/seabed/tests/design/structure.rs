@@ -1,0 +1,179 @@
+//! Utilities about the structure against the obvious way: every graph's density of simulated rows, one law at a time.
+
+use seabed::belief::{Given, GraphBelief};
+use seabed::data::Dataset;
+use seabed::design::{Belief, Constraints, DesignError, Designer, Goal, Strategy};
+use seabed::graph::Dag;
+use seabed::num::random::{Draws, Purpose, Seed};
+use seabed::posterior::mcmc::{Family, Mcmc, McmcFit};
+use seabed::posterior::Knowledge;
+use seabed::scm::Intervention;
+
+/// A -> B -> C with few rows, so that many graphs are possible.
+fn data() -> Dataset {
+    let mut draws = Seed::new(8).stream(Purpose::Noise).draws();
+    let mut columns = vec![Vec::new(); 3];
+    for _ in 0..12 {
+        let a = draws.normal();
+        let b = 0.8 * a + 0.6 * draws.normal();
+        let c = -0.7 * b + 0.7 * draws.normal();
+        [a, b, c].into_iter().zip(&mut columns).for_each(|(x, column)| column.push(x));
+    }
+    Dataset::from_columns(&["A", "B", "C"], columns, &[]).unwrap()
+}
+
+fn fit(family: Family) -> McmcFit {
+    let settings = Mcmc { draws: 50, least_sweeps: 400, most_sweeps: 800, ..Mcmc::of(family) };
+    settings.fit(&data(), &Knowledge::none(3), Seed::new(5), &()).unwrap()
+}
+
+fn set(settings: &[(usize, f64)]) -> Intervention {
+    Intervention::new(settings.iter().copied()).unwrap()
+}
+
+/// Σ π (1 - π) over pairs that `has` tells of a graph.
+fn pair_loss(belief: &GraphBelief, weights: &[f64], has: impl Fn(&Dag, usize, usize) -> bool) -> f64 {
+    let pairs = (0..3).flat_map(|i| (0..3).map(move |j| (i, j))).filter(|(i, j)| i != j);
+    let probability = |(i, j): (usize, usize)| -> f64 {
+        let graphs = belief.graphs().iter().zip(weights);
+        graphs.filter(|(graph, _)| has(graph, i, j)).map(|(_, weight)| weight).sum()
+    };
+    pairs.map(probability).map(|p| p * (1.0 - p)).sum()
+}
+
+fn loss(strategy: Strategy, belief: &GraphBelief, weights: &[f64]) -> f64 {
+    match strategy {
+        Strategy::GreedyEdges => pair_loss(belief, weights, |graph, i, j| graph.has_edge(i, j)),
+        Strategy::GreedyAncestors => {
+            pair_loss(belief, weights, |graph, i, j| graph.descendants(i).contains(j))
+        }
+        _ => -weights.iter().filter(|p| **p > 0.0).map(|p| p * p.ln()).sum::<f64>(),
+    }
+}
+
+/// One path: rows of the designs from a random graph, and the loss that is left. Nothing is shared or cached.
+fn loss_after(strategy: Strategy, belief: &GraphBelief, rows: &[&Intervention], draws: &mut Draws) -> f64 {
+    let mut left = draws.uniform();
+    let truth = belief.weights().iter().position(|weight| {
+        left -= weight;
+        left <= 0.0
+    });
+    let truth = truth.unwrap_or(0);
+    let mut laws: Vec<Vec<Given<'_>>> = (0..3)
+        .map(|node| belief.families(node).iter().map(|family| family.conditional.given()).collect())
+        .collect();
+    let mut log_weights: Vec<f64> = belief.weights().iter().map(|weight| weight.ln()).collect();
+    for design in rows {
+        let mut y = [0.0; 3];
+        let inputs = |y: &[f64; 3], node: usize, family: usize| -> Vec<f64> {
+            belief.families(node)[family].parents.iter().map(|&parent| y[parent]).collect()
+        };
+        for node in belief.graphs()[truth].topological_order() {
+            let family = belief.family_of(truth)[node] as usize;
+            let law = &laws[node][family];
+            let drawn = law.draw(&inputs(&y, node, family), law.noise(draws.normal()));
+            y[node] = design.value(node).unwrap_or(drawn);
+        }
+        for (graph, log_weight) in log_weights.iter_mut().enumerate() {
+            for node in (0..3).filter(|&node| design.value(node).is_none()) {
+                let family = belief.family_of(graph)[node] as usize;
+                *log_weight += laws[node][family].log_predictive(y[node], &inputs(&y, node, family));
+            }
+        }
+        for node in (0..3).filter(|&node| design.value(node).is_none()) {
+            for (family, law) in laws[node].iter_mut().enumerate() {
+                *law = law.with_row(y[node], &inputs(&y, node, family));
+            }
+        }
+    }
+    let largest = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = log_weights.iter().map(|x| (x - largest).exp()).collect();
+    let sum: f64 = weights.iter().sum();
+    loss(strategy, belief, &weights.iter().map(|weight| weight / sum).collect::<Vec<_>>())
+}
+
+const STRATEGIES: [Strategy; 3] = [Strategy::GreedyGraph, Strategy::GreedyEdges, Strategy::GreedyAncestors];
+
+/// One row and three rows of one design, and two designs together; single and double targets. 40 comparisons, so |z| < 4.5
+/// fails by chance in fewer than one of 3000 runs.
+#[test]
+fn worths_are_those_of_the_slow_twin() {
+    for family in [Family::Linear, Family::GaussianProcess] {
+        let fit = fit(family);
+        let belief = Belief { models: &fit.ensemble, graphs: Some(&fit.graphs) };
+        let batches: [(usize, Vec<Intervention>); 4] = [
+            (1, vec![set(&[(1, 2.0)])]),
+            (3, vec![set(&[(0, 1.5)])]),
+            (1, vec![set(&[(0, 1.0), (2, -1.0)])]),
+            (1, vec![set(&[(1, 2.0)]), set(&[(1, -2.0)])]),
+        ];
+        for strategy in STRATEGIES {
+            for (replicates, batch) in &batches {
+                let designer = Designer { strategy, samples: 4000, replicates: *replicates, ..Designer::default() };
+                let fast = designer.score_batch(belief, batch, Seed::new(3), &()).unwrap();
+                let rows: Vec<&Intervention> =
+                    batch.iter().flat_map(|design| std::iter::repeat_n(design, *replicates)).collect();
+                let mut draws = Seed::new(11).stream(Purpose::Outcomes).draws();
+                let losses: Vec<f64> =
+                    (0..4000).map(|_| loss_after(strategy, &fit.graphs, &rows, &mut draws)).collect();
+                let n = losses.len() as f64;
+                let mean = losses.iter().sum::<f64>() / n;
+                let variance = losses.iter().map(|loss| (loss - mean).powi(2)).sum::<f64>() / (n - 1.0);
+                let slow = loss(strategy, &fit.graphs, fit.graphs.weights()) - mean;
+                let z = (fast.nats - slow) / (variance / n + fast.standard_error.powi(2)).sqrt();
+                assert!(z.abs() < 4.5, "{family:?} {strategy:?} {batch:?}: {} and {slow}, z {z}", fast.nats);
+            }
+        }
+    }
+}
+
+/// Worths of candidates in the search agree with those of batches, in any number of designs at once.
+#[test]
+fn a_candidate_is_worth_the_same_among_others() {
+    let fit = fit(Family::Linear);
+    let belief = Belief { models: &fit.ensemble, graphs: Some(&fit.graphs) };
+    let designs = [set(&[(0, 1.0)]), set(&[(1, 2.0)]), set(&[(2, -1.0)]), set(&[(0, 1.0), (1, 1.0)])];
+    for replicates in [1, 2] {
+        let designer =
+            Designer { strategy: Strategy::GreedyEdges, samples: 50, replicates, ..Designer::default() };
+        let all = designer.score(belief, &designs, Seed::new(3), &()).unwrap();
+        for (design, together) in designs.iter().zip(&all) {
+            let alone = designer.score(belief, std::slice::from_ref(design), Seed::new(3), &()).unwrap();
+            assert!((alone[0].nats - together.nats).abs() < 1e-10, "{design:?}");
+        }
+    }
+}
+
+/// No batch teaches more than there is to learn; pending outcomes count; the greedy batch is not worse than its first part.
+#[test]
+fn batches_stay_within_what_there_is_to_learn() {
+    let fit = fit(Family::Linear);
+    let belief = Belief { models: &fit.ensemble, graphs: Some(&fit.graphs) };
+    let constraints = Constraints::range(3, -3.0, 3.0);
+    for strategy in STRATEGIES {
+        let designer = Designer { strategy, batch: 3, samples: 200, ..Designer::default() };
+        let batch = designer.design(belief, &constraints, Seed::new(1), &()).unwrap();
+        let most = loss(strategy, &fit.graphs, fit.graphs.weights());
+        assert!((batch.entropy - most).abs() < 1e-9);
+        assert!(batch.information.nats > 0.0 && batch.information.nats <= most);
+        assert_eq!(batch.chosen.len(), 3);
+        let pending = [set(&[(1, 3.0)]), set(&[(0, 3.0)])];
+        let after = designer.design_after(belief, &pending, &constraints, Seed::new(1), &()).unwrap();
+        assert!(after.entropy < batch.entropy, "less is left to learn");
+    }
+}
+
+#[test]
+fn models_alone_and_other_variables_are_refused() {
+    let fit = fit(Family::Linear);
+    let designer = Designer { strategy: Strategy::GreedyEdges, batch: 1, ..Designer::default() };
+    let constraints = Constraints::range(3, -3.0, 3.0);
+    let refused = designer.design(&fit.ensemble, &constraints, Seed::new(1), &());
+    assert_eq!(refused.unwrap_err(), DesignError::NoGraphs);
+    // A question narrows what is to be learned.
+    let belief = Belief { models: &fit.ensemble, graphs: Some(&fit.graphs) };
+    let asked = Designer { goal: Goal::Parents { of: 2 }, ..designer.clone() };
+    let all = designer.design(belief, &constraints, Seed::new(1), &()).unwrap();
+    let part = asked.design(belief, &constraints, Seed::new(1), &()).unwrap();
+    assert!(part.entropy < all.entropy);
+}
