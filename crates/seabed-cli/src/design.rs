@@ -69,7 +69,7 @@ pub struct Arguments {
     /// How information is estimated.
     #[arg(long, value_enum, default_value_t = EstimatorName::Nested)]
     estimator: EstimatorName,
-    /// What to learn: `edge=A,B`, `descendants=A` or `effect=A,B` [default: the whole model].
+    /// What to learn: `edge=A,B`, `parents=A`, `descendants=A` or `effect=A,B` [default: the whole model].
     #[arg(long, value_name = "QUESTION")]
     goal: Option<String>,
     #[command(flatten)]

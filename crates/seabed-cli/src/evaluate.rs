@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use seabed::data::{GraphFile, ReadOptions, read_graph, read_table};
-use seabed::evaluate::{held_out_log_likelihood, scores, sortability};
+use seabed::evaluate::{held_out_log_likelihood, scores_observed, sortability};
 use seabed::graph::{Dag, shd, shd_double, sid, sid_bounds};
 use seabed::scm::{Ensemble, Scm};
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
+use crate::progress::{Bar, stop_on_interrupt};
 
 /// Compare an estimated graph or an ensemble with the true graph.
 ///
@@ -58,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let ensemble = arguments.ensemble.as_deref().map(Ensemble::read).transpose()?;
     if let Some(ensemble) = &ensemble {
         let truth = aligned_dag(&truth, ensemble.names(), &arguments.truth)?;
-        lines.extend(ensemble_lines(ensemble, &truth));
+        lines.extend(ensemble_lines(ensemble, &truth)?);
     }
     if let Some(path) = &arguments.data {
         lines.extend(data_lines(&truth, ensemble.as_ref(), arguments, path)?);
@@ -124,9 +125,11 @@ fn graph_lines(
     Ok(lines)
 }
 
-fn ensemble_lines(ensemble: &Ensemble, truth: &Dag) -> Vec<Line> {
-    let found = scores(ensemble, truth);
-    vec![
+fn ensemble_lines(ensemble: &Ensemble, truth: &Dag) -> Result<Vec<Line>, Failure> {
+    stop_on_interrupt();
+    let found =
+        scores_observed(ensemble, truth, &Bar::new()).map_err(|error| Failure::Stopped(error.into()))?;
+    Ok(vec![
         Line { field: "eshd", value: json!(found.eshd), meaning: "expected structural Hamming distance" },
         Line {
             field: "esid",
@@ -154,7 +157,7 @@ fn ensemble_lines(ensemble: &Ensemble, truth: &Dag) -> Vec<Line> {
             value: json!(found.ece),
             meaning: "expected calibration error of the edge probabilities",
         },
-    ]
+    ])
 }
 
 fn data_lines(

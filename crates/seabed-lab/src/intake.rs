@@ -7,10 +7,11 @@ use std::fs;
 use std::path::Path;
 
 use seabed::data::{
-    Place, ReadOptions, Sheet, SheetRow, TARGET_SEPARATOR, TARGETS_COLUMN, cell_value, closest, did_you_mean,
-    position, read_table,
+    ObservedReader, Place, ReadOptions, Sheet, SheetRow, TARGET_SEPARATOR, TARGETS_COLUMN, cell_value,
+    closest, did_you_mean, position, read_table,
 };
 use seabed::graph::Node;
+use seabed::observer::Observer;
 use sha2::{Digest, Sha256};
 
 use super::state::{Row, Source, State};
@@ -45,7 +46,12 @@ pub struct Added {
 
 impl Lab {
     /// Adds the rows of a data file (.csv or .parquet).
-    pub fn add(&mut self, path: &Path, options: &AddOptions) -> Result<Added, LabError> {
+    pub fn add(
+        &mut self,
+        path: &Path,
+        options: &AddOptions,
+        observer: &dyn Observer,
+    ) -> Result<Added, LabError> {
         let content = fs::read(path).map_err(LabError::file(path))?;
         let (file, sha256) = (path.display().to_string(), hash(&content));
         let parquet = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
@@ -63,7 +69,11 @@ impl Lab {
             let rows = if parquet {
                 complete_rows(path, &options.ignore, &state.variables)?
             } else {
-                data_rows(&Sheet::read(&content[..], &file)?, &options.ignore, &state.variables)?
+                data_rows(
+                    &Sheet::read(ObservedReader::new(&content[..], content.len() as u64, observer), &file)?,
+                    &options.ignore,
+                    &state.variables,
+                )?
             };
             let numbered: Vec<(usize, &Row)> = rows.iter().map(|(number, row)| (*number, row)).collect();
             let warnings = warnings(&numbered, state);
@@ -74,7 +84,7 @@ impl Lab {
             let action = change.action("add", &what, &time::now(), &options.note)?;
             let count = rows.len();
             let source = Source { action, file: file.clone(), sha256: sha256.clone(), rows };
-            change.source(action, &source, state.variables.names())?;
+            change.source(action, &source, state.variables.names(), observer)?;
             Ok(Added { action, rows: count, interventional, incomplete, warnings })
         })
     }

@@ -4,11 +4,15 @@ use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 use seabed::data::TARGET_SEPARATOR;
 use seabed::design::DesignRecord;
 use seabed::graph::Node;
+use seabed::observer::{Observer, Progress};
 
 use super::load::{list, load, unreadable};
 use super::propose::ProposalRequest;
 use super::state::{Record, Source, State};
 use super::{Lab, LabError, digest};
+
+/// Rows that are written before the observer is asked.
+const ROWS_AT_ONCE: usize = 1000;
 
 /// A transaction of one action.
 pub(super) struct Change<'c> {
@@ -173,12 +177,23 @@ impl Change<'_> {
         self.run("UPDATE action SET undone = ?2 WHERE id = ?1", params![action, at]).map(|_| ())
     }
 
-    pub(super) fn source(&self, action: i64, source: &Source, names: Names<'_>) -> Result<(), LabError> {
+    pub(super) fn source(
+        &self,
+        action: i64,
+        source: &Source,
+        names: Names<'_>,
+        observer: &dyn Observer,
+    ) -> Result<(), LabError> {
         let id = self.run(
             "INSERT INTO source (action, file, sha256, rows) VALUES (?1, ?2, ?3, ?4)",
             params![action, source.file, source.sha256, source.rows.len() as i64],
         )?;
-        for row in &source.rows {
+        let all = source.rows.len() as u64;
+        for (done, row) in source.rows.iter().enumerate() {
+            let progress = Progress { done: done as u64, all, what: format_args!("rows kept") };
+            if done % ROWS_AT_ONCE == 0 && !observer.progress(&progress) {
+                return Err(LabError::Stopped);
+            }
             self.run(
                 "INSERT INTO measured (source, targets, cells) VALUES (?1, ?2, ?3)",
                 params![id, targets_text(&row.targets, names), cells_text(&row.cells)],

@@ -7,10 +7,10 @@ use seabed::scm::Intervention;
 use crate::failure::Failure;
 use crate::settings::{node_named, parse_intervention};
 
-/// Parses a goal: `edge=A,B`, `descendants=A` or `effect=A,B`.
+/// Parses a goal: `edge=A,B`, `parents=A`, `descendants=A` or `effect=A,B`.
 pub fn parse_goal(text: &str, names: &Names) -> Result<Goal, Failure> {
     let wrong = || {
-        let form = "write edge=A,B, descendants=A or effect=A,B";
+        let form = "write edge=A,B, parents=A, descendants=A or effect=A,B";
         Failure::Input(anyhow::anyhow!("--goal {text}: not a valid goal; {form}"))
     };
     let node = |name: &str| node_named(name, names, &format!("--goal {text}"));
@@ -27,6 +27,7 @@ pub fn parse_goal(text: &str, names: &Names) -> Result<Goal, Failure> {
     match kind {
         "edge" => two().map(|(from, to)| Goal::Edge { from, to }),
         "effect" => two().map(|(of, on)| Goal::Effect { of, on }),
+        "parents" => Ok(Goal::Parents { of: node(rest)? }),
         "descendants" => Ok(Goal::Descendants { of: node(rest)? }),
         _ => Err(wrong()),
     }

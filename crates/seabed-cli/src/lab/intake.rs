@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::{Campaign, Opener, input_error, print};
 use crate::failure::Failure;
+use crate::progress::{Bar, stop_on_interrupt};
 
 /// Add measurements: observations, or rows in which variables were set.
 ///
@@ -37,7 +38,8 @@ pub struct Add {
 pub fn add(arguments: &Add, open: &Opener) -> Result<(), Failure> {
     let mut lab = open.open(&arguments.file.campaign)?;
     let (again, ignore, note) = (arguments.again, arguments.ignore.clone(), arguments.note.clone());
-    let added = lab.add(&arguments.data, &AddOptions { again, ignore, note })?;
+    stop_on_interrupt();
+    let added = lab.add(&arguments.data, &AddOptions { again, ignore, note }, &Bar::new())?;
     warn(&added.warnings);
     if arguments.json {
         return print(

@@ -51,7 +51,7 @@ pub struct Propose {
     /// Maximum number of variables that one experiment sets.
     #[arg(long, default_value_t = 1, value_name = "COUNT")]
     max_targets: usize,
-    /// What to learn: `edge=A,B`, `descendants=A` or `effect=A,B` [default: the whole model].
+    /// What to learn: `edge=A,B`, `parents=A`, `descendants=A` or `effect=A,B` [default: the whole model].
     #[arg(long, value_name = "QUESTION")]
     goal: Option<String>,
     /// Set any other key of the fit or the design, as for `seabed run`: --set posterior.draws=200 (repeatable).

@@ -156,7 +156,8 @@ fn the_proteins_of_sachs() {
     ask.max_repeats = Some(2);
     let mut entropies = Vec::new();
     for file in [&observed, &set] {
-        let added = lab.add(file, &AddOptions { ignore: ignore.clone(), ..AddOptions::default() }).unwrap();
+        let added =
+            lab.add(file, &AddOptions { ignore: ignore.clone(), ..AddOptions::default() }, &()).unwrap();
         let proposed = propose(&mut lab, &ask).unwrap();
         println!("{} rows, {} with interventions", added.rows, added.interventional);
         for (id, experiment) in proposed.experiments.iter().zip(&proposed.designed.batch) {

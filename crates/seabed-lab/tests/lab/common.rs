@@ -52,7 +52,7 @@ pub fn observations(rows: usize, seed: u64) -> String {
 pub fn add(lab: &mut Lab, folder: &Path, text: &str, again: bool) -> Result<seabed_lab::Added, LabError> {
     let path = folder.join("data.csv");
     fs::write(&path, text).unwrap();
-    lab.add(&path, &AddOptions { again, ..AddOptions::default() })
+    lab.add(&path, &AddOptions { again, ..AddOptions::default() }, &())
 }
 
 /// A quick request: the bookkeeping is under test.

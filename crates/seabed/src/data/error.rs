@@ -312,6 +312,9 @@ impl DataError {
     pub fn kind(&self) -> crate::ErrorKind {
         match self {
             Self::Unwritable { .. } => crate::ErrorKind::Environment,
+            Self::Unreadable { source, .. } if super::observed::was_stopped(source) => {
+                crate::ErrorKind::Stopped
+            }
             _ => crate::ErrorKind::Input,
         }
     }

@@ -19,10 +19,13 @@ pub use round::MetricRow;
 pub use sortability::{Sortability, SortabilityError, sortability};
 pub use wilcoxon::wilcoxon_signed_rank;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde::{Deserialize, Serialize};
 
 use crate::graph::{Adjacency, Dag, shd, sid};
 use crate::num::parallel::ordered_map;
+use crate::observer::{Observer, Stopped, report};
 use crate::scm::Ensemble;
 
 /// An ensemble against the true graph.
@@ -46,8 +49,19 @@ pub struct Scores {
 
 /// Scores the ensemble against the true graph over the same variables in the same order.
 pub fn scores(ensemble: &Ensemble, truth: &Dag) -> Scores {
-    let distances = ordered_map(ensemble.draws(), |draw| sid(truth, draw.dag()) as f64);
-    Scores { esid: Some(ensemble.mean(&distances)), ..scores_with_cycles(ensemble, truth) }
+    scores_observed(ensemble, truth, &()).expect("nobody asks to stop")
+}
+
+/// As [`scores`], watched: intervention distances of many draws of large graphs take their time.
+pub fn scores_observed(ensemble: &Ensemble, truth: &Dag, observer: &dyn Observer) -> Result<Scores, Stopped> {
+    let (done, all) = (AtomicU64::new(0), ensemble.draws().len() as u64);
+    let distances = ordered_map(ensemble.draws(), |draw| {
+        let done = done.fetch_add(1, Ordering::Relaxed);
+        report(observer, done, all, format_args!("draws evaluated"))?;
+        Ok(sid(truth, draw.dag()) as f64)
+    });
+    let distances: Vec<f64> = distances.into_iter().collect::<Result<_, _>>()?;
+    Ok(Scores { esid: Some(ensemble.mean(&distances)), ..scores_with_cycles(ensemble, truth) })
 }
 
 /// Scores the ensemble against a true graph that may have cycles: all but the structural intervention distance, which

@@ -5,8 +5,8 @@ use seabed::data::Dataset;
 use seabed::design::{Belief, Constraints, DesignError, Designer, Goal, Strategy};
 use seabed::graph::Dag;
 use seabed::num::random::{Draws, Purpose, Seed};
-use seabed::posterior::mcmc::{Family, Mcmc, McmcFit};
 use seabed::posterior::Knowledge;
+use seabed::posterior::mcmc::{Family, Mcmc, McmcFit};
 use seabed::scm::Intervention;
 
 /// A -> B -> C with few rows, so that many graphs are possible.
@@ -109,7 +109,8 @@ fn worths_are_those_of_the_slow_twin() {
         ];
         for strategy in STRATEGIES {
             for (replicates, batch) in &batches {
-                let designer = Designer { strategy, samples: 4000, replicates: *replicates, ..Designer::default() };
+                let designer =
+                    Designer { strategy, samples: 4000, replicates: *replicates, ..Designer::default() };
                 let fast = designer.score_batch(belief, batch, Seed::new(3), &()).unwrap();
                 let rows: Vec<&Intervention> =
                     batch.iter().flat_map(|design| std::iter::repeat_n(design, *replicates)).collect();
