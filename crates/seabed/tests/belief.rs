@@ -151,6 +151,16 @@ fn damaged_files_are_refused() {
         if family == Family::GaussianProcess {
             assert!(changed("\"noise\":", "\"noise\":-").contains("`families`"));
             assert!(changed("\"targets\":[[", "\"targets\":[[77").contains("`rows`"));
+            // A variable that was a target in every row, and a process that does not vary.
+            let everywhere = text.replace("[],", "[0,1,2,3],").replace("[2]", "[0,1,2,3]");
+            assert!(refusal(&everywhere).starts_with("b.json: "));
+            let constants = ["constant", "linear", "smooth"];
+            let still = constants.iter().fold(text.clone(), |text, key| {
+                let parts: Vec<&str> = text.split(&format!("\"{key}\":")).collect();
+                let rest = parts[1..].iter().map(|part| &part[part.find(',').unwrap()..]);
+                parts[..1].iter().copied().chain(rest).collect::<Vec<_>>().join(&format!("\"{key}\":0.0"))
+            });
+            assert!(refusal(&still).contains("`families`"));
             let rows = text.find("\"rows\":").unwrap();
             assert!(refusal(&format!("{}\"rows\":null}}", &text[..rows])).contains("`families`"));
         } else {

@@ -21,5 +21,7 @@ pub use given::{Conditional, Given, Scratch};
 pub use graphs::{BeliefError, Family, GraphBelief};
 pub(crate) use kernel::{Kernel, KernelScratch, add_scaled, covariances, dot, matern};
 pub use linear::LinearConditional;
+#[cfg(test)]
+pub(crate) use process::Accuracy;
 pub use process::ProcessConditional;
 pub(crate) use process::{MOST_CENTRES, Regression};

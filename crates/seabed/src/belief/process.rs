@@ -11,15 +11,30 @@ use faer::{Mat, MatMut, MatRef, Scale};
 
 use super::kernel::{Kernel, KernelScratch, add_scaled, dot};
 use super::table::Table;
-use crate::num::matrix::{Cholesky, product, solve_lower_in_place};
+use crate::num::matrix::{Cholesky, eigen, product, solve_lower_in_place};
 
 /// Rows up to which all of them may be centres.
 pub(crate) const MOST_CENTRES: usize = 300;
 
-/// Centres are added until what they leave unexplained of the function at any row is below this share of the noise's
-/// variance. A single parent has a table, so that centres cost little.
-pub(super) fn accuracy(parents: usize) -> f64 {
-    if parents == 1 { 1e-6 } else { 1e-3 }
+/// What may be left out of what the rows tell about the function, as shares of the noise's variance.
+#[derive(Clone, Copy)]
+pub(crate) struct Accuracy {
+    /// Centres are added until they leave less than this unexplained at any row.
+    pub centres: f64,
+    /// Coordinates that explain less than this of a row on average are dropped.
+    pub coordinates: f64,
+}
+
+impl Accuracy {
+    /// Nothing is left out.
+    #[cfg(test)]
+    pub const EXACT: Self = Self { centres: 0.0, coordinates: 0.0 };
+
+    /// A single parent has a table, so that more costs little.
+    pub fn usual(parents: usize) -> Self {
+        let (centres, coordinates) = if parents == 1 { (1e-4, 1e-5) } else { (1e-2, 1e-3) };
+        Self { centres, coordinates }
+    }
 }
 
 /// Of the function's own variance: what is below this is rounding.
@@ -38,7 +53,7 @@ pub struct ProcessConditional {
     centres: Vec<Vec<f64>>,
     /// α, [centres].
     solved: Vec<f64>,
-    /// B, [centres, centres].
+    /// B, [coordinates, centres].
     root: Mat<f64>,
     misfit: f64,
     /// Mean and variance over the values of a single parent.
@@ -67,37 +82,35 @@ pub(super) struct Seen {
 }
 
 impl ProcessConditional {
-    /// The process given rows. None if numbers run out of digits.
+    /// The process given rows. None if there are none, if nothing varies, or if numbers run out of digits.
     pub(crate) fn new(
         unit: (f64, f64),
         parent_units: Vec<(f64, f64)>,
         kernel: Kernel,
         rows: &Regression,
     ) -> Option<Self> {
-        let accuracy = accuracy(rows.parents.len());
+        let accuracy = Accuracy::usual(rows.parents.len());
         Self::with_accuracy(unit, parent_units, kernel, rows, accuracy)
     }
 
-    /// As [`ProcessConditional::new`], with the share of the noise that the centres may leave; 0 makes centres of all rows.
+    /// As [`ProcessConditional::new`], as accurate as asked for.
     pub(crate) fn with_accuracy(
         unit: (f64, f64),
         parent_units: Vec<(f64, f64)>,
         kernel: Kernel,
         rows: &Regression,
-        accuracy: f64,
+        accuracy: Accuracy,
     ) -> Option<Self> {
         let n = rows.values.len();
-        let Centres { places, features, left } = Centres::new(&kernel, rows, accuracy);
+        let Centres { places, features, left } = Centres::new(&kernel, rows, accuracy.centres);
         let m = places.len();
+        if m == 0 {
+            return None;
+        }
         // Everything is in terms of A = F Λ⁻¹ Fᵀ + I with Λ = diag(K - Q) + σ² I.
         let sd: Vec<f64> = left.iter().map(|left| (kernel.noise + left.max(0.0)).sqrt()).collect();
         let scaled = Mat::from_fn(m, n, |k, row| features[k][row] / sd[row]);
         let y = Mat::from_fn(n, 1, |row, _| rows.values[row] / sd[row]);
-        let times = |a: MatRef<f64>, b: MatRef<f64>| {
-            let mut out = Mat::<f64>::zeros(a.nrows(), b.ncols());
-            product(out.as_mut(), a, b);
-            out
-        };
         let squares = times(scaled.as_ref(), scaled.transpose()) + Mat::<f64>::identity(m, m);
         let cross = times(scaled.as_ref(), y.as_ref());
         let cholesky = Cholesky::of(squares.as_ref())?;
@@ -114,7 +127,18 @@ impl ProcessConditional {
         let positive =
             |least: f64| Cholesky::of((&learned + Mat::<f64>::identity(m, m) * Scale(least)).as_ref());
         let learned = [1e-14, 1e-11, 1e-8].into_iter().find_map(positive)?;
-        let root = times(learned.factor().transpose(), inverse.as_ref());
+        let learned = learned.factor().transpose();
+        // Of the coordinates of B k(x), turned to their principal axes at the rows, the last explain next to nothing.
+        let at_rows = times(learned, Mat::from_fn(m, n, |k, row| features[k][row]).as_ref());
+        let (explained_by, axes) = eigen(times(at_rows.as_ref(), at_rows.transpose()).as_ref())?;
+        let least = accuracy.coordinates * kernel.noise * n as f64;
+        let sums = explained_by.iter().scan(0.0, |sum, x| {
+            *sum += x.max(0.0);
+            Some(*sum)
+        });
+        let dropped = sums.take_while(|sum| *sum <= least).count().min(m - 1);
+        let axes = axes.submatrix(0, dropped, m, m - dropped);
+        let root = times(axes.transpose(), times(learned, inverse.as_ref()).as_ref());
         let solved = times(inverse.transpose(), explained.as_ref()).col_as_slice(0).to_vec();
         let centres = rows.parents.iter().map(|x| places.iter().map(|&row| x[row]).collect()).collect();
         let misfit = misfit / n as f64;
@@ -196,10 +220,11 @@ impl ProcessConditional {
             self.kernel.between(points, &centres, near, kernel);
         }
         if !known {
-            image.resize(m * count, 0.0);
+            let rank = self.root.nrows();
+            image.resize(rank * count, 0.0);
             let near = MatRef::from_column_major_slice(near, m, count);
-            product(MatMut::from_column_major_slice_mut(image, m, count), self.root.as_ref(), near);
-            for (k, (near, image)) in near.col_iter().zip(image.chunks_exact(m)).enumerate() {
+            product(MatMut::from_column_major_slice_mut(image, rank, count), self.root.as_ref(), near);
+            for (k, (near, image)) in near.col_iter().zip(image.chunks_exact(rank)).enumerate() {
                 // What the table knows stays: a prediction does not depend on the other outcomes.
                 if self.table.as_ref().is_some_and(|table| table.covers(points[0][k])) {
                     continue;
@@ -241,21 +266,18 @@ impl ProcessConditional {
         let mut near = vec![0.0; m];
         let centres: Vec<&[f64]> = self.centres.iter().map(|column| &column[..]).collect();
         self.kernel.between(&columns, &centres, &mut near, &mut scratch.kernel);
-        let times = |a: MatRef<f64>, b: &[f64]| {
-            let mut out = vec![0.0; m];
-            product(
-                MatMut::from_column_major_slice_mut(&mut out, m, 1),
-                a,
-                MatRef::from_column_major_slice(b, m, 1),
-            );
-            out
-        };
-        let image = times(self.root.as_ref(), &near);
-        let weights = times(self.root.transpose(), &image);
+        let image = times(self.root.as_ref(), MatRef::from_column_major_slice(&near, m, 1));
+        let weights = times(self.root.transpose(), image.as_ref()).col_as_slice(0).to_vec();
         let sd = variance[0].sqrt();
         let factor = scratch.shared.iter().map(|shared| shared[0]).chain([sd]).collect();
         Seen { point: point.to_vec(), weights, factor, surprise: (value - mean[0]) / sd }
     }
+}
+
+fn times(a: MatRef<f64>, b: MatRef<f64>) -> Mat<f64> {
+    let mut out = Mat::<f64>::zeros(a.nrows(), b.ncols());
+    product(out.as_mut(), a, b);
+    out
 }
 
 /// Memory of predictions.
@@ -292,9 +314,10 @@ impl Centres {
         let least = (accuracy * kernel.noise).max(ROUNDING * largest);
         let (mut places, mut features) = (Vec::new(), Vec::<Vec<f64>>::new());
         let mut scratch = KernelScratch::default();
-        while places.len() < MOST_CENTRES {
+        while places.len() < MOST_CENTRES.min(n) {
             let place = (0..n).fold(0, |best, row| if left[row] > left[best] { row } else { best });
-            if left[place] <= least {
+            let enough = left[place] <= least && !places.is_empty();
+            if enough || left[place] <= 0.0 {
                 break;
             }
             let mut feature = vec![0.0; n];

@@ -21,6 +21,14 @@ pub fn solve_lower_in_place(lower: MatRef<'_, f64>, b: MatMut<'_, f64>) {
     solve_lower_triangular_in_place(lower, b, Par::Seq);
 }
 
+/// Eigenvalues, ascending, and eigenvectors, a column each, of a symmetric matrix, of which only the lower triangle is
+/// read. None if numbers are not finite.
+pub fn eigen(matrix: MatRef<'_, f64>) -> Option<(Vec<f64>, Mat<f64>)> {
+    let found = matrix.self_adjoint_eigen(Side::Lower).ok()?;
+    let values = (0..matrix.nrows()).map(|k| found.S()[k]).collect();
+    Some((values, found.U().to_owned()))
+}
+
 /// The lower triangular L with L Lᵀ = A, for a symmetric positive definite A.
 pub struct Cholesky {
     factor: Llt<f64>,
@@ -130,6 +138,22 @@ mod tests {
                 }
             }
             prop_assert!((0..n).all(|i| (i + 1..n).all(|j| l[(i, j)] == 0.0)));
+        }
+    }
+
+    #[test]
+    fn eigenvectors_are_stretched_by_their_values() {
+        let b = random(9, 9, 4);
+        let a = &b + b.transpose();
+        let (values, vectors) = eigen(a.as_ref()).unwrap();
+        assert!(values.windows(2).all(|pair| pair[0] <= pair[1]));
+        for (k, value) in values.iter().enumerate() {
+            let length: f64 = (0..9).map(|i| vectors[(i, k)].powi(2)).sum();
+            assert!((length - 1.0).abs() < 1e-12);
+            for i in 0..9 {
+                let image: f64 = (0..9).map(|j| a[(i, j)] * vectors[(j, k)]).sum();
+                assert!((image - value * vectors[(i, k)]).abs() < 1e-12);
+            }
         }
     }
 

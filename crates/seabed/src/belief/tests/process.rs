@@ -2,8 +2,7 @@
 
 use faer::Mat;
 
-use crate::belief::process::accuracy;
-use crate::belief::{Conditional, Kernel, ProcessConditional, Regression, Scratch};
+use crate::belief::{Accuracy, Conditional, Kernel, ProcessConditional, Regression, Scratch};
 use crate::num::matrix::Cholesky;
 use crate::num::random::{Purpose, Seed};
 
@@ -29,7 +28,7 @@ fn columns(rows: &[Vec<f64>], parents: usize) -> Vec<Vec<f64>> {
     (0..=parents).map(|k| rows.iter().map(|row| row[k]).collect()).collect()
 }
 
-fn process(rows: &[Vec<f64>], parents: usize, accuracy: f64) -> ProcessConditional {
+fn process(rows: &[Vec<f64>], parents: usize, accuracy: Accuracy) -> ProcessConditional {
     let columns = columns(rows, parents);
     let regression =
         Regression { values: &columns[0], parents: columns[1..].iter().map(|column| &column[..]).collect() };
@@ -92,23 +91,23 @@ fn predictives_are_those_of_dense_matrices() {
         let old = rows(parents, count, 3);
         let mut new = rows(parents, 3, 4);
         new.push([vec![0.3], new[0][1..].to_vec()].concat());
-        for accuracy in [1e-5, 1e-3, 1e-1] {
-            let process = process(&old, parents, accuracy);
-            let centres: Vec<Vec<f64>> = (0..process.centres())
+        for centres in [1e-5, 1e-3, 1e-1] {
+            let process = process(&old, parents, Accuracy { centres, coordinates: 0.0 });
+            let through: Vec<Vec<f64>> = (0..process.centres())
                 .map(|c| [0.0].into_iter().chain(process.centre(c)).collect())
                 .collect();
-            let want = twin(&kernel(parents), &old, &new, &centres);
+            let want = twin(&kernel(parents), &old, &new, &through);
             let got = chain(&Conditional::Process(Box::new(process)), &new);
-            assert!((got - want).abs() < 1e-6, "{parents} parents, {count} rows, {accuracy}: {got} {want}");
+            assert!((got - want).abs() < 1e-6, "{parents} parents, {count} rows, {centres}: {got} {want}");
         }
     }
 }
 
 /// What centres leave out: the log-density of a row against that of the process itself, as root mean square over rows like the
-/// data and rows spread evenly to three standard deviations (measured: 6e-7, 0.0010 and 0.0003 nats).
+/// data and rows spread evenly to three standard deviations (measured: 7e-5, 0.017 and 0.010 nats).
 #[test]
 fn few_centres_are_nearly_the_process_itself() {
-    for parents in 1..4 {
+    for (parents, most) in [(1, 3e-4), (2, 0.03), (3, 0.03)] {
         let old = rows(parents, 200, 6);
         let mut draws = Seed::new(8).stream(Purpose::Noise).draws();
         let points: Vec<Vec<f64>> = (0..parents)
@@ -120,18 +119,18 @@ fn few_centres_are_nearly_the_process_itself() {
             .collect();
         let points: Vec<&[f64]> = points.iter().map(|column| &column[..]).collect();
         let noise: Vec<f64> = (0..1000).map(|_| draws.normal()).collect();
-        let law = |accuracy: f64| Conditional::Process(Box::new(process(&old, parents, accuracy)));
+        let law = |accuracy: Accuracy| Conditional::Process(Box::new(process(&old, parents, accuracy)));
         let (mut values, mut scratch) = (vec![0.0; 1000], Scratch::default());
-        law(0.0).given().draws(&points, &noise, &mut scratch, &mut values);
-        let mut densities = |accuracy: f64| {
+        law(Accuracy::EXACT).given().draws(&points, &noise, &mut scratch, &mut values);
+        let mut densities = |accuracy: Accuracy| {
             let mut out = vec![0.0; 1000];
             law(accuracy).given().add_log_predictives(&values, &points, &mut scratch, &mut out);
             out
         };
-        let (exact, used) = (densities(0.0), densities(accuracy(parents)));
+        let (exact, used) = (densities(Accuracy::EXACT), densities(Accuracy::usual(parents)));
         let square: f64 = exact.iter().zip(&used).map(|(a, b)| (a - b).powi(2)).sum();
         let off = (square / 1000.0).sqrt();
-        assert!(off < 3e-3, "{parents} parents: {off}");
+        assert!(off < most, "{parents} parents: {off}");
     }
 }
 
@@ -168,7 +167,8 @@ fn the_table_is_the_process() {
 #[test]
 fn many_at_once_are_each_by_itself() {
     for parents in 0..4 {
-        let law = Conditional::Process(Box::new(process(&rows(parents, 90, 7), parents, 1e-3)));
+        let law =
+            Conditional::Process(Box::new(process(&rows(parents, 90, 7), parents, Accuracy::usual(parents))));
         let outcomes = rows(parents, 700, 8);
         let columns = columns(&outcomes, parents);
         let slices: Vec<&[f64]> = columns.iter().map(|column| &column[..]).collect();
