@@ -17,7 +17,7 @@ pub struct LinearConditional {
     pub degrees: f64,
     /// Sum of squares: σ² is this divided by a χ² of the degrees.
     pub scale: f64,
-    /// Where the parents' values are counted from, `[parents]`.
+    /// Where the parents' values are counted from: p numbers.
     pub centre: Vec<f64>,
     /// Mean of the value where the parents are at the centre, and of the weights, [1 + p].
     pub location: Vec<f64>,
