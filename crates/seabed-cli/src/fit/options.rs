@@ -193,11 +193,10 @@ impl Options {
                 self.chains_option().or(self.dibs_option()).or(self.chains_or_dibs_option())
             }
             // A posterior without its own options.
-            _ => self
-                .chains_option()
-                .or(self.dibs_option())
-                .or(self.bootstrap_option())
-                .or(self.chains_or_dibs_option()),
+            _ => {
+                let others = self.of_chains().or(self.of_dibs()).or(self.of_bootstrap()).or(self.of_both());
+                others.or(self.draws.map(|_| "--draws"))
+            }
         };
         if let Some(option) = misplaced {
             return Err(Failure::Input(anyhow::anyhow!(

@@ -7,7 +7,7 @@ use seabed::num::random::Seed;
 use seabed::scm::{Ensemble, Linear, Mechanism, Scm};
 use serde_json::Value;
 
-use crate::{names, random_ensemble, single, two_questions};
+use crate::{names, random_ensemble, single, strategies_of_models, two_questions};
 
 #[test]
 fn greedy_batches_are_near_the_best_and_their_gains_do_not_grow() {
@@ -90,7 +90,7 @@ fn soft_batches_follow_the_temperature() {
 #[test]
 fn batches_may_be_larger_than_the_number_of_variables() {
     let ensemble = random_ensemble(3, 4, true, 5);
-    for (_, strategy) in Strategy::ALL {
+    for (_, strategy) in strategies_of_models() {
         for values in [Values::Fixed(1.0), Values::Sample, Values::Grid(vec![-1.0, 1.0]), Values::gp_ucb()] {
             let designer = Designer { strategy, values, batch: 8, samples: 20, ..Designer::default() };
             let batch =
@@ -211,7 +211,7 @@ fn designs_are_the_same_on_any_number_of_threads_and_in_any_order_of_the_variabl
         });
         Ensemble::new(draws.collect(), ensemble.weights().to_vec()).unwrap()
     };
-    for (_, strategy) in Strategy::ALL {
+    for (_, strategy) in strategies_of_models() {
         let designer = Designer { strategy, batch: 4, samples: 30, ..Designer::default() };
         let constraints = Constraints::range(5, -4.0, 4.0);
         let in_pool = |threads| {

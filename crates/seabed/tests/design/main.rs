@@ -12,7 +12,7 @@ mod structure;
 mod values;
 
 use seabed::data::Names;
-use seabed::design::Designer;
+use seabed::design::{Designer, Strategy};
 use seabed::graph::{Dag, Node};
 use seabed::num::random::{Draws, Purpose, Seed};
 use seabed::scm::{Ensemble, Intervention, Linear, Mechanism, Mlp, Scm};
@@ -40,6 +40,11 @@ fn random_dag(d: usize, density: f64, draws: &mut Draws) -> Dag {
     let pairs = (0..d).flat_map(|i| (i + 1..d).map(move |j| (i, j)));
     let edges: Vec<_> = pairs.filter(|_| draws.uniform() < density).collect();
     Dag::from_edges(d, edges).unwrap().relabelled(&order)
+}
+
+/// The strategies that need models alone; those about graphs are tested in `structure`.
+fn strategies_of_models() -> impl Iterator<Item = (&'static str, Strategy)> {
+    Strategy::ALL.into_iter().filter(|(_, strategy)| !strategy.parts().0.needs_graphs())
 }
 
 /// Draws with mixed mechanisms; some nodes share their mechanism with another draw.

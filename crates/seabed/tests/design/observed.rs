@@ -7,7 +7,7 @@ use seabed::design::{Constraints, DesignError, Designer, Strategy, Values};
 use seabed::num::random::Seed;
 use seabed::observer::Progress;
 
-use crate::{random_ensemble, single};
+use crate::{random_ensemble, single, strategies_of_models};
 
 #[test]
 fn progress_only_grows_and_ends_at_what_was_announced() {
@@ -15,7 +15,7 @@ fn progress_only_grows_and_ends_at_what_was_announced() {
     let mut constraints = Constraints::range(5, -3.0, 3.0);
     constraints.max_targets = 2;
     let pending = [single(1, 1.0)];
-    for (name, strategy) in Strategy::ALL {
+    for (name, strategy) in strategies_of_models() {
         for values in [Values::Fixed(1.0), Values::Sample, Values::Grid(vec![]), Values::gp_ucb()] {
             let designer = Designer { strategy, values, batch: 3, samples: 400, ..Designer::default() };
             let heard = Mutex::new(Vec::new());

@@ -1,5 +1,7 @@
 //! Utilities about the structure against the obvious way: every graph's density of simulated rows, one law at a time.
 
+use std::sync::Mutex;
+
 use seabed::belief::{Given, GraphBelief};
 use seabed::data::Dataset;
 use seabed::design::{Belief, Constraints, DesignError, Designer, Goal, Strategy};
@@ -162,6 +164,40 @@ fn batches_stay_within_what_there_is_to_learn() {
         let after = designer.design_after(belief, &pending, &constraints, Seed::new(1), &()).unwrap();
         assert!(after.entropy < batch.entropy, "less is left to learn");
     }
+}
+
+/// The same bytes on any number of threads and in any order of the columns; progress only grows, ends at what was announced,
+/// and a stop is heard.
+#[test]
+fn designs_are_reproducible_and_watched() {
+    let fit = fit(Family::Linear);
+    let designer = Designer { strategy: Strategy::GreedyEdges, batch: 2, samples: 60, ..Designer::default() };
+    let constraints = Constraints::range(3, -3.0, 3.0);
+    let heard = Mutex::new(Vec::new());
+    let watch = |progress: &Progress<'_>| {
+        heard.lock().unwrap().push((progress.done, progress.all));
+        true
+    };
+    let belief = Belief { models: &fit.ensemble, graphs: Some(&fit.graphs) };
+    let in_pool = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| designer.design(belief, &constraints, Seed::new(6), &watch).unwrap())
+    };
+    let batch = in_pool(1);
+    assert_eq!(batch, in_pool(4));
+    let heard = heard.into_inner().unwrap();
+    assert!(
+        heard.iter().all(|(done, all)| done <= all) && heard.last().is_some_and(|(done, all)| done == all)
+    );
+    let names: seabed::data::Names = ["C", "A", "B"].map(String::from).into();
+    let shuffled = data().reordered(&names).unwrap();
+    let settings = Mcmc { draws: 50, least_sweeps: 400, most_sweeps: 800, ..Mcmc::of(Family::Linear) };
+    let other = settings.fit(&shuffled, &Knowledge::none(3), Seed::new(5), &()).unwrap();
+    let belief = Belief { models: &other.ensemble, graphs: Some(&other.graphs) };
+    let again = designer.design(belief, &constraints, Seed::new(6), &()).unwrap();
+    assert_eq!(serde_json::to_string(&again).unwrap(), serde_json::to_string(&batch).unwrap());
+    let stopped = designer.design(belief, &constraints, Seed::new(6), &|_: &Progress<'_>| false);
+    assert!(matches!(stopped, Err(DesignError::Stopped(_))));
 }
 
 #[test]

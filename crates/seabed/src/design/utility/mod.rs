@@ -78,7 +78,7 @@ pub(super) fn evaluator<'a>(
             Box::new(Structure::new(utility, designer, graphs, pending, stream, work)?)
         }
         (Utility::Discrepancy, _) => Box::new(Discrepancy(models()?)),
-        // Beliefs without graphs are refused before.
-        _ => Box::new(models()?),
+        // Beliefs without the graphs that a utility needs are refused before.
+        (Utility::Model | Utility::Graph | Utility::Edges | Utility::Ancestors, _) => Box::new(models()?),
     })
 }
