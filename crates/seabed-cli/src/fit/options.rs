@@ -194,8 +194,8 @@ impl Options {
             }
             // A posterior without its own options.
             _ => {
-                let others = self.of_chains().or(self.of_dibs()).or(self.of_bootstrap()).or(self.of_both());
-                others.or(self.draws.map(|_| "--draws"))
+                let others = self.chains_option().or(self.dibs_option()).or(self.bootstrap_option());
+                others.or(self.chains_or_dibs_option()).or(self.draws.map(|_| "--draws"))
             }
         };
         if let Some(option) = misplaced {

@@ -34,7 +34,8 @@ pub struct Propose {
     /// How often each experiment is repeated.
     #[arg(long, default_value_t = 1, value_name = "COUNT")]
     replicates: usize,
-    /// How the batch is chosen: cbed, greedy-cbed, soft-cbed, random, ait, soft-ait or abcd.
+    /// How the batch is chosen: cbed, greedy-cbed, soft-cbed, random, ait, soft-ait or abcd; with Markov chains also
+    /// greedy-edges, greedy-graph and greedy-ancestors.
     #[arg(long, default_value = "soft-cbed", value_name = "NAME", value_parser = named::<Strategy>)]
     strategy: Strategy,
     /// How values are chosen: gp-ucb, grid, sample or fixed.
