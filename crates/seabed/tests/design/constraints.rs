@@ -1,7 +1,7 @@
 //! Constraints are never violated, and impossible ones are refused.
 
 use seabed::data::Dataset;
-use seabed::design::{Allowed, Constraints, Designer, Levels, Strategy, Values};
+use seabed::design::{Allowed, Constraints, Designer, Levels, Values};
 use seabed::graph::NodeSet;
 use seabed::num::random::{Purpose, Seed};
 

@@ -7,6 +7,7 @@ use seabed::data::Dataset;
 use seabed::design::{Belief, Constraints, DesignError, Designer, Goal, Strategy};
 use seabed::graph::Dag;
 use seabed::num::random::{Draws, Purpose, Seed};
+use seabed::observer::Progress;
 use seabed::posterior::Knowledge;
 use seabed::posterior::mcmc::{Family, Mcmc, McmcFit};
 use seabed::scm::Intervention;
