@@ -20,6 +20,8 @@ pub enum Utility {
     Ancestors,
     /// How far the draws' expectations are apart, in units of their noise (AIT).
     Discrepancy,
+    /// The number of variables that are not set.
+    Toy,
 }
 
 impl Utility {
@@ -67,11 +69,13 @@ pub enum Strategy {
     GreedyEdges,
     /// One after the other, each the best for ancestor relations together with those before it.
     GreedyAncestors,
+    /// One after the other, each with the fewest targets.
+    GreedyToy,
 }
 
 impl Strategy {
     /// Every strategy with its name on the command line.
-    pub const ALL: [(&'static str, Self); 10] = [
+    pub const ALL: [(&'static str, Self); 11] = [
         ("cbed", Self::Cbed),
         ("greedy-cbed", Self::GreedyCbed),
         ("soft-cbed", Self::SoftCbed),
@@ -82,6 +86,7 @@ impl Strategy {
         ("greedy-graph", Self::GreedyGraph),
         ("greedy-edges", Self::GreedyEdges),
         ("greedy-ancestors", Self::GreedyAncestors),
+        ("greedy-toy", Self::GreedyToy),
     ];
 
     /// What designs are worth to it, and how it picks them.
@@ -96,6 +101,7 @@ impl Strategy {
             Self::GreedyGraph => (Utility::Graph, Rule::Greedy),
             Self::GreedyEdges => (Utility::Edges, Rule::Greedy),
             Self::GreedyAncestors => (Utility::Ancestors, Rule::Greedy),
+            Self::GreedyToy => (Utility::Toy, Rule::Greedy),
         }
     }
 
