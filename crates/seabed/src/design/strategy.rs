@@ -71,11 +71,13 @@ pub enum Strategy {
     GreedyAncestors,
     /// One after the other, each with the fewest targets.
     GreedyToy,
+    /// The best design for the edges, as often as the batch is large.
+    BestEdges,
 }
 
 impl Strategy {
     /// Every strategy with its name on the command line.
-    pub const ALL: [(&'static str, Self); 11] = [
+    pub const ALL: [(&'static str, Self); 12] = [
         ("cbed", Self::Cbed),
         ("greedy-cbed", Self::GreedyCbed),
         ("soft-cbed", Self::SoftCbed),
@@ -87,6 +89,7 @@ impl Strategy {
         ("greedy-edges", Self::GreedyEdges),
         ("greedy-ancestors", Self::GreedyAncestors),
         ("greedy-toy", Self::GreedyToy),
+        ("best-edges", Self::BestEdges),
     ];
 
     /// What designs are worth to it, and how it picks them.
@@ -101,6 +104,7 @@ impl Strategy {
             Self::GreedyGraph => (Utility::Graph, Rule::Greedy),
             Self::GreedyEdges => (Utility::Edges, Rule::Greedy),
             Self::GreedyAncestors => (Utility::Ancestors, Rule::Greedy),
+            Self::BestEdges => (Utility::Edges, Rule::Best),
             Self::GreedyToy => (Utility::Toy, Rule::Greedy),
         }
     }
