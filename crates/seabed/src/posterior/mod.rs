@@ -15,6 +15,7 @@ mod fit;
 mod knowledge;
 pub mod mcmc;
 mod settings;
+pub mod toy;
 mod units;
 
 pub use error::{FitError, StateMismatch, UnusableData};
