@@ -10,7 +10,7 @@ use seabed::data::{Dataset, Names, check_table_path, write_atomically, write_csv
 use seabed::evaluate::sortability;
 use seabed::num::random::{Purpose, Seed, Stream};
 use seabed::scm::{Intervention, Scm};
-use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, Toy, World};
+use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, World};
 
 use crate::failure::Failure;
 use crate::settings::parse_intervention;
@@ -43,14 +43,6 @@ enum WorldArguments {
     Sf {
         #[command(flatten)]
         synthetic: SyntheticArguments,
-        #[command(flatten)]
-        sampling: Sampling,
-    },
-    /// Independent standard normal variables.
-    Toy {
-        /// Number of variables, called X1, X2, ….
-        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=2000))]
-        nodes: u16,
         #[command(flatten)]
         sampling: Sampling,
     },
@@ -147,7 +139,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         WorldArguments::Sf { synthetic, sampling } => {
             (synthetic.draw(GraphKind::Sf, sampling.seed)?, sampling)
         }
-        WorldArguments::Toy { nodes, sampling } => (Toy { nodes: (*nodes).into() }.model()?, sampling),
         WorldArguments::Scm { scm, sampling } => (Scm::read(scm)?, sampling),
         WorldArguments::Grn(arguments) => return grn::run(arguments),
     };

@@ -9,7 +9,7 @@ use seabed::num::random::{Purpose, Seed};
 use seabed::scm::{Ensemble, Intervention, Scm};
 use seabed::settings::SettingsError;
 use seabed::world::grn::{Generated, Grn, Measure, Measurement, Organism};
-use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, Toy, World};
+use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, World};
 use serde::{Deserialize, Serialize};
 
 use super::StudyError;
@@ -56,8 +56,6 @@ pub enum WorldKind {
     Er,
     /// A random model on a scale-free graph.
     Sf,
-    /// Independent standard normal variables.
-    Toy,
     /// A model from a file.
     Scm,
     /// A gene network, from a file or generated.
@@ -111,7 +109,6 @@ impl SimulatedWorld {
         let scm = match settings.kind {
             WorldKind::Er => settings.synthetic(GraphKind::Er).draw(seed)?,
             WorldKind::Sf => settings.synthetic(GraphKind::Sf).draw(seed)?,
-            WorldKind::Toy => Toy { nodes: settings.nodes }.model()?,
             WorldKind::Scm if settings.file.as_os_str().is_empty() => {
                 let problem = "world.kind = \"scm\" needs a model file; set world.file".to_string();
                 return Err(SettingsError::Conflict { problem }.into());
@@ -247,7 +244,6 @@ impl WorldSettings {
         match self.kind {
             WorldKind::Er => kind("er"),
             WorldKind::Sf => kind("sf"),
-            WorldKind::Toy => vec!["toy".into(), format!("{} variables", self.nodes)],
             WorldKind::Scm | WorldKind::Grn if !self.file.as_os_str().is_empty() => {
                 vec![self.file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into())]
             }

@@ -29,8 +29,6 @@ fn random_scm(d: usize, linear_only: bool, seed: u64) -> Scm {
             let mut numbers = |count: usize| -> Vec<f64> { (0..count).map(|_| draws.normal()).collect() };
             if linear_only || node % 2 == 0 {
                 Mechanism::Linear(Linear { weights: numbers(parents), intercept: numbers(1)[0] })
-            } else if node % 8 == 5 {
-                Mechanism::Constant(numbers(1)[0])
             } else if node % 4 == 3 {
                 let (weights, frequencies) = (numbers(parents), numbers(parents * hidden));
                 let (phases, amplitudes) = (numbers(hidden), numbers(hidden));
@@ -142,7 +140,6 @@ proptest! {
                         let input = |(k, &p): (usize, &Node)| f.w1[k * f.b1.len() + h] * columns[p][s];
                         f.w2[h] * (f.b1[h] + parents.iter().enumerate().map(input).sum::<f64>()).max(0.0)
                     }).sum::<f64>(),
-                    Mechanism::Constant(mean) => *mean,
                     Mechanism::Waves(f) => f.intercept
                         + parents.iter().zip(&f.weights).map(|(&p, w)| w * columns[p][s]).sum::<f64>()
                         + (0..f.phases.len()).map(|h| {

@@ -2,9 +2,7 @@
 
 use seabed::num::random::{Purpose, Seed};
 use seabed::scm::{Intervention, Mechanism, Scm};
-use seabed::world::{
-    GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, SyntheticError, Toy, World,
-};
+use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, SyntheticError, World};
 
 fn linear(weights: LinearWeights) -> Synthetic {
     Synthetic {
@@ -131,23 +129,4 @@ fn impossible_worlds_are_refused() {
     assert!(matches!(error(Synthetic { nodes: 1, ..base }), SyntheticError::Graph(_)));
     assert!(matches!(error(Synthetic { edges_per_node: f64::NAN, ..base }), SyntheticError::Graph(_)));
     assert!(matches!(error(Synthetic { noise: NoiseLevels::Equal(-1.0), ..base }), SyntheticError::Model(_)));
-}
-
-#[test]
-fn the_toy_world_is_standard_normal() {
-    let (world, n) = (Toy { nodes: 3 }.model().unwrap(), 10_000);
-    let sample =
-        |seed| world.experiment(&Intervention::none(), n, Seed::new(seed).stream(Purpose::Noise)).unwrap();
-    let data = sample(4);
-    // Mean, variance and one covariance each, nine z-scores below 4.5: a false alarm in 16 000 seeds.
-    for node in 0..3 {
-        let (x, y) = (data.column(node), data.column((node + 1) % 3));
-        let average = |f: &dyn Fn(usize) -> f64| (0..n).map(f).sum::<f64>() / n as f64;
-        let root = (n as f64).sqrt();
-        assert!((average(&|s| x[s]) * root).abs() < 4.5);
-        assert!(((average(&|s| x[s] * x[s]) - 1.0) * root / 2f64.sqrt()).abs() < 4.5);
-        assert!((average(&|s| x[s] * y[s]) * root).abs() < 4.5);
-    }
-    assert_eq!(data.columns(), sample(4).columns());
-    assert!(matches!(Toy { nodes: 0 }.model(), Err(SyntheticError::Model(_))));
 }

@@ -20,8 +20,6 @@ pub enum Utility {
     Ancestors,
     /// How far the draws' expectations are apart, in units of their noise (AIT).
     Discrepancy,
-    /// The number of variables that are not set.
-    Toy,
 }
 
 impl Utility {
@@ -69,15 +67,11 @@ pub enum Strategy {
     GreedyEdges,
     /// One after the other, each the best for ancestor relations together with those before it.
     GreedyAncestors,
-    /// One after the other, each with the fewest targets.
-    GreedyToy,
-    /// The best design for the edges, as often as the batch is large.
-    BestEdges,
 }
 
 impl Strategy {
     /// Every strategy with its name on the command line.
-    pub const ALL: [(&'static str, Self); 12] = [
+    pub const ALL: [(&'static str, Self); 10] = [
         ("cbed", Self::Cbed),
         ("greedy-cbed", Self::GreedyCbed),
         ("soft-cbed", Self::SoftCbed),
@@ -88,8 +82,6 @@ impl Strategy {
         ("greedy-graph", Self::GreedyGraph),
         ("greedy-edges", Self::GreedyEdges),
         ("greedy-ancestors", Self::GreedyAncestors),
-        ("greedy-toy", Self::GreedyToy),
-        ("best-edges", Self::BestEdges),
     ];
 
     /// What designs are worth to it, and how it picks them.
@@ -104,8 +96,6 @@ impl Strategy {
             Self::GreedyGraph => (Utility::Graph, Rule::Greedy),
             Self::GreedyEdges => (Utility::Edges, Rule::Greedy),
             Self::GreedyAncestors => (Utility::Ancestors, Rule::Greedy),
-            Self::BestEdges => (Utility::Edges, Rule::Best),
-            Self::GreedyToy => (Utility::Toy, Rule::Greedy),
         }
     }
 

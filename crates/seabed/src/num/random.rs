@@ -41,8 +41,6 @@ pub enum Purpose {
     Outcomes = 11,
     /// Seeds of a run's rounds.
     Rounds = 12,
-    /// Graphs of the toy posterior.
-    Toy = 13,
 }
 
 /// The address of a sequence of random numbers. Copying it is free and draws nothing.

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::bootstrap::{self, Bootstrap};
 use super::dibs::{self, Dibs};
 use super::mcmc::{self, Mcmc};
-use super::toy::{self, Toy};
 use super::{FitError, Knowledge, StateMismatch};
 use crate::JSON_VERSION;
 use crate::belief::GraphBelief;
@@ -26,8 +25,6 @@ pub enum Posterior {
     Dibs(Dibs),
     /// Markov chains over graphs.
     Mcmc(Mcmc),
-    /// Half of all edges that go to a later name.
-    Toy(Toy),
 }
 
 /// Where a fit starts.
@@ -66,8 +63,6 @@ pub enum State {
     Dibs(dibs::State),
     /// Scores of sets of parents, and chains.
     Mcmc(mcmc::State),
-    /// Graphs that are drawn.
-    Toy(toy::State),
 }
 
 impl State {
@@ -109,20 +104,12 @@ impl State {
         }
     }
 
-    fn toy(self) -> Result<toy::State, FitError> {
-        match self {
-            Self::Toy(state) => Ok(state),
-            _ => Err(StateMismatch::Posterior.into()),
-        }
-    }
-
     /// How far the fit is, as text.
     pub fn describe(&self) -> String {
         match self {
             Self::Bootstrap(state) => format!("{} of {} draws are done", state.done(), state.all()),
             Self::Dibs(state) => format!("{} steps are left", state.steps_left()),
             Self::Mcmc(state) => format!("{} sweeps are done", state.sweeps()),
-            Self::Toy(state) => format!("{} of {} draws are done", state.done(), state.all()),
         }
     }
 }
@@ -188,8 +175,6 @@ pub enum Diagnostics {
     Dibs(dibs::Diagnostics),
     /// Agreement of chains.
     Mcmc(Box<mcmc::Report>),
-    /// Graphs that are drawn.
-    Toy(toy::Diagnostics),
 }
 
 impl Posterior {
@@ -199,7 +184,6 @@ impl Posterior {
             Self::Bootstrap(settings) => settings.check(),
             Self::Dibs(settings) => settings.check(),
             Self::Mcmc(settings) => settings.check(),
-            Self::Toy(settings) => settings.check(),
         }
     }
 
@@ -241,14 +225,6 @@ impl Posterior {
                 }
             }
             .map(|fit| fit.named(data.names())),
-            Self::Toy(settings) => match start {
-                // Graphs are drawn anew with new data.
-                Start::Fresh { seed, .. } | Start::Warm(_, seed) => {
-                    settings.fit(data, knowledge, seed, observer)
-                }
-                Start::Resumed(state) => Toy::resume(state.toy()?, data, knowledge, observer),
-            }
-            .map(Fit::from),
         }
     }
 
@@ -261,7 +237,7 @@ impl Posterior {
     pub fn remarks(&self, data: &Dataset) -> Vec<String> {
         match self {
             Self::Bootstrap(_) => bootstrap::remarks(data),
-            Self::Dibs(_) | Self::Mcmc(_) | Self::Toy(_) => Vec::new(),
+            Self::Dibs(_) | Self::Mcmc(_) => Vec::new(),
         }
     }
 }

@@ -15,7 +15,6 @@ mod fit;
 mod knowledge;
 pub mod mcmc;
 mod settings;
-pub mod toy;
 mod units;
 
 pub use error::{FitError, StateMismatch, UnusableData};

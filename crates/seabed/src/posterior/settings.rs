@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::bootstrap::Bootstrap;
 use super::dibs::{self, Dibs, Estimator, GraphPrior, Noise, Weighting};
 use super::mcmc::{self, EdgePrior, Mcmc};
-use super::toy::Toy;
 use super::{Posterior, Start, State};
 use crate::num::random::Seed;
 use crate::settings::{SettingsError, check_count, check_positive};
@@ -65,13 +64,11 @@ pub enum PosteriorKind {
     McmcLinear,
     /// Markov chains over graphs with smooth functions.
     McmcGp,
-    /// Half of all edges that go to a later name.
-    Toy,
 }
 
 impl PosteriorKind {
     /// All names with what they are, as they are written in configurations and on the command line.
-    pub const ALL: [(&'static str, &'static str); 7] = [
+    pub const ALL: [(&'static str, &'static str); 6] = [
         (
             "mcmc-gp",
             "Markov chains over graphs of smooth functions with noise of unknown size (Gaussian processes)",
@@ -87,7 +84,6 @@ impl PosteriorKind {
             "dibs-bge",
             "DiBS over graphs of linear models; parameters are drawn from their posterior given the graph",
         ),
-        ("toy", "An example: every edge to a later name with probability 1/2, linear mechanisms"),
     ];
 
     /// The posterior of a name, if there is one.
@@ -169,7 +165,6 @@ impl PosteriorSettings {
             PosteriorKind::Bootstrap => {
                 Posterior::Bootstrap(Bootstrap { draws: self.draws, ..Bootstrap::default() })
             }
-            PosteriorKind::Toy => Posterior::Toy(Toy { draws: self.draws }),
             PosteriorKind::McmcLinear => Posterior::Mcmc(self.mcmc(mcmc::Family::Linear)),
             PosteriorKind::McmcGp => Posterior::Mcmc(self.mcmc(mcmc::Family::GaussianProcess)),
             PosteriorKind::DibsLinear => {

@@ -60,9 +60,6 @@ enum MechanismForm {
         amplitudes: Vec<f64>,
         intercept: f64,
     },
-    Constant {
-        mean: f64,
-    },
 }
 
 /// The model as JSON text; `source` names the text in errors.
@@ -135,7 +132,6 @@ fn nodes(scm: &Scm) -> Vec<NodeForm> {
                 w2: mlp.w2.clone(),
                 b2: mlp.b2,
             },
-            Mechanism::Constant(mean) => MechanismForm::Constant { mean: *mean },
             Mechanism::Waves(waves) => MechanismForm::Waves {
                 weights: waves.weights.clone(),
                 frequencies: rows(&waves.frequencies, scm.dag().parents(node).len()),
@@ -215,7 +211,6 @@ fn mechanism(form: MechanismForm, parents: &[Node]) -> Option<Mechanism> {
             let rows = ascending.iter().flat_map(|&k| w1[k].iter().copied());
             fits.then(|| Mechanism::Mlp(Mlp { w1: rows.collect(), b1, w2, b2 }))
         }
-        MechanismForm::Constant { mean } => Some(Mechanism::Constant(mean)),
         MechanismForm::Waves { weights, frequencies, phases, amplitudes, intercept } => {
             let fits = frequencies.len() == parents.len()
                 && weights.len() == parents.len()

@@ -17,8 +17,6 @@ pub enum Mechanism {
     Mlp(Mlp),
     /// A linear part and cosines: a draw from a Gaussian process.
     Waves(Waves),
-    /// This mean, whatever the parents are.
-    Constant(f64),
 }
 
 /// mean = intercept + Σ_k weights\[k\] x_k.
@@ -50,12 +48,11 @@ impl Mechanism {
             Self::Linear(linear) => linear.weights.len() == parents,
             Self::Mlp(mlp) => mlp.w2.len() == mlp.b1.len() && mlp.w1.len() == parents * mlp.b1.len(),
             Self::Waves(waves) => waves.fits(parents),
-            Self::Constant(_) => true,
         }
     }
 
     /// All numbers of the mechanism in a fixed order: linear: weights, intercept; MLP: w1, b1, w2, b2; waves:
-    /// weights, frequencies, phases, amplitudes, intercept; constant: the mean.
+    /// weights, frequencies, phases, amplitudes, intercept.
     pub fn parameters(&self) -> impl Iterator<Item = f64> + '_ {
         let (lists, last): ([&[f64]; 4], f64) = match self {
             Self::Linear(linear) => ([&linear.weights, &[], &[], &[]], linear.intercept),
@@ -63,7 +60,6 @@ impl Mechanism {
             Self::Waves(waves) => {
                 ([&waves.weights, &waves.frequencies, &waves.phases, &waves.amplitudes], waves.intercept)
             }
-            Self::Constant(mean) => ([&[], &[], &[], &[]], *mean),
         };
         lists.into_iter().flatten().copied().chain([last])
     }
@@ -81,7 +77,6 @@ impl Mechanism {
             Self::Mlp(mlp) if parents.is_empty() => out.fill(lanes(mlp, 0, |_| &[0.0; LANES])[0]),
             Self::Mlp(mlp) => network(mlp, parents, out),
             Self::Waves(waves) => waves.means(parents, out),
-            Self::Constant(mean) => out.fill(*mean),
         }
     }
 
@@ -98,7 +93,6 @@ impl Mechanism {
                 Self::Mlp(Mlp { w1, ..mlp.clone() })
             }
             Self::Waves(waves) => Self::Waves(waves.with_parents(from)),
-            Self::Constant(mean) => Self::Constant(*mean),
         }
     }
 
@@ -126,7 +120,6 @@ impl Mechanism {
                 Self::Mlp(Mlp { w1, b1, w2, b2: (mlp.b2 - own_mean) / own_scale })
             }
             Self::Waves(waves) => Self::Waves(waves.rescaled(own, parents)),
-            Self::Constant(mean) => Self::Constant((mean - own_mean) / own_scale),
         }
     }
 }

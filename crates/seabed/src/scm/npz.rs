@@ -3,7 +3,7 @@
 //! Members, for c draws over d variables:
 //! - `header.json`: format name, version, names;
 //! - `weights` [c], `adjacency` [c, d, d] (row -> column), `noise_sd` [c, d];
-//! - `kind` [c, d] (0 linear, 1 mlp, 2 waves, 3 constant), `hidden` [c, d] (units of an mlp, or number of waves);
+//! - `kind` [c, d] (0 linear, 1 mlp, 2 waves), `hidden` [c, d] (units of an mlp, or number of waves);
 //! - `parameters` [total]: draw by draw, node by node, the numbers in the order of
 //!   [`Mechanism::parameters`](super::Mechanism::parameters), weights by ascending parent.
 
@@ -146,13 +146,12 @@ fn kind_number(mechanism: &Mechanism) -> u8 {
         Mechanism::Linear(_) => 0,
         Mechanism::Mlp(_) => 1,
         Mechanism::Waves(_) => 2,
-        Mechanism::Constant(_) => 3,
     }
 }
 
 fn hidden_units(mechanism: &Mechanism) -> usize {
     match mechanism {
-        Mechanism::Linear(_) | Mechanism::Constant(_) => 0,
+        Mechanism::Linear(_) => 0,
         Mechanism::Mlp(mlp) => mlp.b1.len(),
         Mechanism::Waves(waves) => waves.phases.len(),
     }
@@ -181,7 +180,6 @@ fn take_mechanism(rest: &mut &[f64], kind: u8, hidden: usize, dag: &Dag, node: N
             amplitudes: take(hidden)?,
             intercept: take(1)?[0],
         })),
-        3 => Some(Mechanism::Constant(take(1)?[0])),
         _ => None,
     }
 }

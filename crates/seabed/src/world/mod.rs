@@ -4,10 +4,8 @@
 
 pub mod grn;
 mod synthetic;
-mod toy;
 
 pub use synthetic::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, SyntheticError};
-pub use toy::Toy;
 
 use crate::data::{DataError, Dataset, Names};
 use crate::num::random::Stream;

@@ -87,22 +87,6 @@ fn soft_batches_follow_the_temperature() {
     assert!(chi_square < 30.7, "{counts:?} {expected:?}");
 }
 
-/// Of the designs on up to two of four variables, those with one target leave most variables alone.
-#[test]
-fn the_toy_utility_prefers_the_fewest_targets() {
-    let constraints = Constraints { max_targets: 2, ..Constraints::range(4, -2.0, 2.0) };
-    let designer = Designer {
-        strategy: Strategy::GreedyToy,
-        values: Values::Fixed(1.0),
-        batch: 3,
-        ..Designer::default()
-    };
-    let batch = designer.design(&two_questions(), &constraints, Seed::new(1), &()).unwrap();
-    assert!(batch.chosen.iter().all(|chosen| chosen.design.settings().len() == 1));
-    assert!(batch.evaluated.iter().all(|e| e.information.nats == 4.0 - e.design.settings().len() as f64));
-    assert_eq!((batch.information.nats, batch.entropy), (9.0, 12.0));
-}
-
 #[test]
 fn batches_may_be_larger_than_the_number_of_variables() {
     let ensemble = random_ensemble(3, 4, true, 5);

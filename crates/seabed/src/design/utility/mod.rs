@@ -7,13 +7,11 @@
 mod discrepancy;
 mod model;
 mod structure;
-mod toy;
 
 use discrepancy::Discrepancy;
 pub use discrepancy::discrepancy;
 use model::ModelInformation;
 use structure::Structure;
-use toy::Toy;
 
 use super::batch::Evaluated;
 use super::belief::Belief;
@@ -79,7 +77,6 @@ pub(super) fn evaluator<'a>(
         (Utility::Graph | Utility::Edges | Utility::Ancestors, Some(graphs)) => {
             Box::new(Structure::new(utility, designer, graphs, pending, stream, work)?)
         }
-        (Utility::Toy, _) => Box::new(Toy::new(designer, belief.models, pending, stream, work)),
         (Utility::Discrepancy, _) => Box::new(Discrepancy(models()?)),
         // Beliefs without the graphs that a utility needs are refused before.
         (Utility::Model | Utility::Graph | Utility::Edges | Utility::Ancestors, _) => Box::new(models()?),
