@@ -56,7 +56,7 @@ fn line(family: Family, parents: usize) {
     let knowledge = Knowledge::new(data.names(), &[], &required, &[]).expect("a DAG");
     let settings = Mcmc { least_sweeps: 10, most_sweeps: 10, ..Mcmc::of(family) };
     let fit = settings.fit(&data, &knowledge, Seed::new(1), &()).expect("enough rows");
-    let law = &fit.graphs.families(parents)[0].conditional;
+    let law = &fit.graphs.as_ref().expect("finite laws").families(parents)[0].conditional;
     let row = |k: usize| -> Vec<f64> { (0..parents).map(|p| data.column(p)[k]).collect() };
     let with_rows = |count: usize| {
         (0..count).fold(law.given(), |given, k| given.with_row(data.column(parents)[k], &row(k + 20)))
@@ -94,7 +94,7 @@ fn seconds_for_a_million(given: &Given, data: &Dataset, parents: usize) -> f64 {
 fn read(family: Family, variables: usize) {
     let data = random_data(family == Family::Linear, variables, ROWS / 2, ROWS / 2, 1).1;
     let fit = Mcmc::of(family).fit(&data, &Knowledge::none(variables), Seed::new(1), &());
-    let belief = fit.expect("enough rows").graphs;
+    let belief = fit.expect("enough rows").graphs.expect("finite laws");
     let sizes = (0..variables).flat_map(|node| belief.families(node)).map(|family| family.parents.len());
     let mut counts = [0; 9];
     sizes.for_each(|size| counts[size.min(8)] += 1);

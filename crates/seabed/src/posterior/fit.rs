@@ -119,7 +119,8 @@ impl State {
 pub struct Fit {
     /// The weighted models.
     pub ensemble: Ensemble,
-    /// What is believed about the graph with parameters integrated out, if this posterior knows it (Markov chains).
+    /// What is believed about the graph with parameters integrated out, if this posterior knows it (Markov chains) and
+    /// numbers do not run out of digits.
     pub graphs: Option<GraphBelief>,
     /// Draws that were made; equal ones may be merged in the ensemble.
     pub draws: usize,

@@ -103,7 +103,8 @@ const STRATEGIES: [Strategy; 3] = [Strategy::GreedyGraph, Strategy::GreedyEdges,
 fn worths_are_those_of_the_slow_twin() {
     for family in [Family::Linear, Family::GaussianProcess] {
         let fit = fit(family);
-        let belief = Belief { models: &fit.ensemble, graphs: Some(&fit.graphs) };
+        let graphs = fit.graphs.as_ref().unwrap();
+        let belief = Belief { models: &fit.ensemble, graphs: Some(graphs) };
         let batches: [(usize, Vec<Intervention>); 4] = [
             (1, vec![set(&[(1, 2.0)])]),
             (3, vec![set(&[(0, 1.5)])]),
@@ -119,11 +120,11 @@ fn worths_are_those_of_the_slow_twin() {
                     batch.iter().flat_map(|design| std::iter::repeat_n(design, *replicates)).collect();
                 let mut draws = Seed::new(11).stream(Purpose::Outcomes).draws();
                 let losses: Vec<f64> =
-                    (0..4000).map(|_| loss_after(strategy, &fit.graphs, &rows, &mut draws)).collect();
+                    (0..4000).map(|_| loss_after(strategy, graphs, &rows, &mut draws)).collect();
                 let n = losses.len() as f64;
                 let mean = losses.iter().sum::<f64>() / n;
                 let variance = losses.iter().map(|loss| (loss - mean).powi(2)).sum::<f64>() / (n - 1.0);
-                let slow = loss(strategy, &fit.graphs, fit.graphs.weights()) - mean;
+                let slow = loss(strategy, graphs, graphs.weights()) - mean;
                 let z = (fast.nats - slow) / (variance / n + fast.standard_error.powi(2)).sqrt();
                 assert!(z.abs() < 4.5, "{family:?} {strategy:?} {batch:?}: {} and {slow}, z {z}", fast.nats);
             }
@@ -135,7 +136,7 @@ fn worths_are_those_of_the_slow_twin() {
 #[test]
 fn a_candidate_is_worth_the_same_among_others() {
     let fit = fit(Family::Linear);
-    let belief = Belief { models: &fit.ensemble, graphs: Some(&fit.graphs) };
+    let belief = Belief { models: &fit.ensemble, graphs: fit.graphs.as_ref() };
     let designs = [set(&[(0, 1.0)]), set(&[(1, 2.0)]), set(&[(2, -1.0)]), set(&[(0, 1.0), (1, 1.0)])];
     for replicates in [1, 2] {
         let designer =
@@ -152,12 +153,13 @@ fn a_candidate_is_worth_the_same_among_others() {
 #[test]
 fn batches_stay_within_what_there_is_to_learn() {
     let fit = fit(Family::Linear);
-    let belief = Belief { models: &fit.ensemble, graphs: Some(&fit.graphs) };
+    let belief = Belief { models: &fit.ensemble, graphs: fit.graphs.as_ref() };
     let constraints = Constraints::range(3, -3.0, 3.0);
     for strategy in STRATEGIES {
         let designer = Designer { strategy, batch: 3, samples: 200, ..Designer::default() };
         let batch = designer.design(belief, &constraints, Seed::new(1), &()).unwrap();
-        let most = loss(strategy, &fit.graphs, fit.graphs.weights());
+        let graphs = fit.graphs.as_ref().unwrap();
+        let most = loss(strategy, graphs, graphs.weights());
         assert!((batch.entropy - most).abs() < 1e-9);
         assert!(batch.information.nats > 0.0 && batch.information.nats <= most);
         assert_eq!(batch.chosen.len(), 3);
@@ -179,7 +181,7 @@ fn designs_are_reproducible_and_watched() {
         heard.lock().unwrap().push((progress.done, progress.all));
         true
     };
-    let belief = Belief { models: &fit.ensemble, graphs: Some(&fit.graphs) };
+    let belief = Belief { models: &fit.ensemble, graphs: fit.graphs.as_ref() };
     let in_pool = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| designer.design(belief, &constraints, Seed::new(6), &watch).unwrap())
@@ -194,7 +196,7 @@ fn designs_are_reproducible_and_watched() {
     let shuffled = data().reordered(&names).unwrap();
     let settings = Mcmc { draws: 50, least_sweeps: 400, most_sweeps: 800, ..Mcmc::of(Family::Linear) };
     let other = settings.fit(&shuffled, &Knowledge::none(3), Seed::new(5), &()).unwrap();
-    let belief = Belief { models: &other.ensemble, graphs: Some(&other.graphs) };
+    let belief = Belief { models: &other.ensemble, graphs: other.graphs.as_ref() };
     let again = designer.design(belief, &constraints, Seed::new(6), &()).unwrap();
     assert_eq!(serde_json::to_string(&again).unwrap(), serde_json::to_string(&batch).unwrap());
     let stopped = designer.design(belief, &constraints, Seed::new(6), &|_: &Progress<'_>| false);
@@ -209,7 +211,7 @@ fn models_alone_and_other_variables_are_refused() {
     let refused = designer.design(&fit.ensemble, &constraints, Seed::new(1), &());
     assert_eq!(refused.unwrap_err(), DesignError::NoGraphs);
     // A question narrows what is to be learned.
-    let belief = Belief { models: &fit.ensemble, graphs: Some(&fit.graphs) };
+    let belief = Belief { models: &fit.ensemble, graphs: fit.graphs.as_ref() };
     let asked = Designer { goal: Goal::Parents { of: 2 }, ..designer.clone() };
     let all = designer.design(belief, &constraints, Seed::new(1), &()).unwrap();
     let part = asked.design(belief, &constraints, Seed::new(1), &()).unwrap();

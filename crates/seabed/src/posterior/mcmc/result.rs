@@ -23,7 +23,8 @@ pub struct McmcFit {
     /// The models drawn, all of the same weight.
     pub ensemble: Ensemble,
     /// Up to 1000 graphs in equal steps along the chains, equal ones merged, with parameters integrated out.
-    pub graphs: GraphBelief,
+    /// None where numbers run out of digits.
+    pub graphs: Option<GraphBelief>,
     /// `[i][j]` = probability of the edge `i -> j` over all graphs after burn-in, not only those drawn.
     pub edge_probabilities: Vec<Vec<f64>>,
     /// Do the chains agree?
@@ -58,7 +59,7 @@ impl McmcFit {
         let named = |&(from, to): &(Node, Node)| (names[from].clone(), names[to].clone());
         Fit {
             ensemble: self.ensemble,
-            graphs: Some(self.graphs),
+            graphs: self.graphs,
             draws,
             repaired: 0,
             warning: warning.clone(),
@@ -99,7 +100,13 @@ pub(super) fn fit(
 const GRAPHS: usize = 1000;
 
 /// Graphs in equal steps along the chains, and the law of every node given every set of parents that it has in them.
-fn belief(chains: &[&[Graph]], problems: &[Problem], data: &Dataset, by_name: &ByName) -> GraphBelief {
+/// None where a law runs out of digits, though its score did not.
+fn belief(
+    chains: &[&[Graph]],
+    problems: &[Problem],
+    data: &Dataset,
+    by_name: &ByName,
+) -> Option<GraphBelief> {
     let nodes = problems.len();
     let all = chains.iter().map(|chain| chain.len()).sum();
     let graphs = drawn(chains, GRAPHS.min(all));
@@ -108,18 +115,18 @@ fn belief(chains: &[&[Graph]], problems: &[Problem], data: &Dataset, by_name: &B
     };
     let distinct: Vec<(Node, Mask)> =
         graphs.iter().flat_map(sets).collect::<BTreeSet<_>>().into_iter().collect();
-    let family = |&(node, parents): &(Node, Mask)| Family {
-        parents: nodes_of(parents).collect(),
-        conditional: problems[node].conditional(parents).expect("a set that has a score"),
+    let family = |&(node, parents): &(Node, Mask)| {
+        let conditional = problems[node].conditional(parents)?;
+        Some(Family { parents: nodes_of(parents).collect(), conditional })
     };
     let mut families = vec![Vec::new(); nodes];
     for ((node, _), family) in distinct.iter().zip(ordered_map(&distinct, family)) {
-        families[*node].push(family);
+        families[*node].push(family?);
     }
     let weighted = graphs.iter().map(|graph| (dag(graph), 1.0)).collect();
     let sorted = data.reordered(&by_name.names).expect("the same names in another order");
     let belief = GraphBelief::new(by_name.names.clone(), weighted, families, Some(sorted));
-    belief.expect("families of these graphs").reordered(data.names()).expect("the same names")
+    belief.ok()?.reordered(data.names()).ok()
 }
 
 fn dag(graph: &Graph) -> Dag {
