@@ -168,7 +168,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let written = if arguments.json {
         writeln!(io::stdout().lock(), "{}", print::as_json(&batch, &ensemble, seconds, cpu_seconds))
     } else {
-        print::as_text(&batch, &ensemble, arguments.batch, seconds)
+        print::as_text(&batch, &ensemble, &designer, seconds)
     };
     written.map_err(|error| Failure::writing(None, error))
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use seabed::data::Names;
-use seabed::design::{Batch, Chosen, Evaluated, Information};
+use seabed::design::{Batch, Chosen, Designer, Evaluated, Information};
 use seabed::graph::Node;
 use seabed::scm::{Ensemble, Intervention};
 use seabed_lab::FormRow;
@@ -26,7 +26,8 @@ pub fn as_json(batch: &Batch, ensemble: &Ensemble, seconds: f64, cpu_seconds: f6
 }
 
 /// The batch as text.
-pub fn as_text(batch: &Batch, ensemble: &Ensemble, wanted: usize, seconds: f64) -> io::Result<()> {
+pub fn as_text(batch: &Batch, ensemble: &Ensemble, designer: &Designer, seconds: f64) -> io::Result<()> {
+    let (wanted, unit) = (designer.batch, designer.strategy.parts().0.unit());
     let mut out = io::stdout().lock();
     writeln!(out, "{:>4}  {:>11}  {:>7}  {:>7}  {:>6}  experiment", "", "information", "±", "gain", "cost")?;
     for (k, chosen) in batch.chosen.iter().enumerate() {
@@ -43,7 +44,7 @@ pub fn as_text(batch: &Batch, ensemble: &Ensemble, wanted: usize, seconds: f64) 
     }
     writeln!(
         out,
-        "together {:.3} ± {:.3} nats (maximum {:.3}); entropy of the edges {:.2} nats; {seconds:.1} s",
+        "together {:.3} ± {:.3} {unit} (maximum {:.3}); entropy of the edges {:.2} nats; {seconds:.1} s",
         batch.information.nats,
         batch.information.standard_error,
         batch.entropy,

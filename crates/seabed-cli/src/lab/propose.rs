@@ -173,8 +173,9 @@ fn print_proposal(
             describe(&experiment.targets, &unit)
         );
     }
+    let unit = arguments.strategy.parts().0.unit();
     text += &format!(
-        "together {:.3} ± {:.3} nats (maximum {:.3}); entropy of the edges {:.2} nats",
+        "together {:.3} ± {:.3} {unit} (maximum {:.3}); entropy of the edges {:.2} nats",
         designed.information, designed.standard_error, designed.entropy, belief.edge_entropy
     );
     if let Some(place) = place {

@@ -23,6 +23,15 @@ pub enum Utility {
 }
 
 impl Utility {
+    /// What worths are measured in, for people.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Model | Self::Graph | Self::Discrepancy => "nats",
+            Self::Edges => "squared error of edge probabilities",
+            Self::Ancestors => "squared error of ancestor probabilities",
+        }
+    }
+
     /// Is it about graphs, parameters integrated out?
     pub fn needs_graphs(self) -> bool {
         matches!(self, Self::Graph | Self::Edges | Self::Ancestors)
