@@ -204,6 +204,7 @@ fn designer(arguments: &Arguments) -> Designer {
             ValuesName::Fixed => Values::Fixed(arguments.fixed_value),
             ValuesName::Sample => Values::Sample,
             ValuesName::Grid => Values::Grid(arguments.grid.clone()),
+            ValuesName::Refined => Values::Refined,
             ValuesName::GpUcb => Values::gp_ucb(),
         },
         batch: arguments.batch,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::forecast::Forecast;
 use super::information::Information;
 use crate::JSON_VERSION;
 use crate::data::Names;
@@ -36,7 +37,8 @@ pub struct Chosen {
 ///
 /// As JSON it names the variables and lists only what was chosen: `{"version": 1, "batch": [{"targets":
 /// {"X3": 1.5}, "information": …, "standard_error": …, "gain": …, "cost": …}], "batch_information": …,
-/// "batch_standard_error": …, "entropy": …}`, all but values and costs in nats. Files that are read again, with every
+/// "batch_standard_error": …, "entropy": …}`, all but values and costs in nats or in the unit of the utility; a belief about
+/// graphs adds `"forecast": {"wrong_now": …, …}`, a [`Forecast`]. Files that are read again, with every
 /// design that was evaluated, are a [`DesignRecord`](super::DesignRecord).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Batch {
@@ -50,6 +52,8 @@ pub struct Batch {
     pub entropy: f64,
     /// Every design that was evaluated (by the greedy strategies: before the first choice).
     pub evaluated: Vec<Evaluated>,
+    /// What it would change in the belief about edges, where that is a belief about graphs.
+    pub forecast: Option<Forecast>,
 }
 
 impl Batch {
@@ -77,6 +81,8 @@ struct BatchForm<'a> {
     batch_information: f64,
     batch_standard_error: f64,
     entropy: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forecast: Option<Forecast>,
 }
 
 #[derive(Serialize)]
@@ -103,6 +109,7 @@ impl Serialize for Batch {
             batch_information: self.information.nats,
             batch_standard_error: self.information.standard_error,
             entropy: self.entropy,
+            forecast: self.forecast,
         };
         form.serialize(serializer)
     }

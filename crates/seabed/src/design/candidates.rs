@@ -25,6 +25,9 @@ pub(super) struct Candidates<'a> {
     pub(super) stream: Stream,
 }
 
+/// Targets whose values are refined.
+const REFINED_TARGETS: usize = 3;
+
 /// The most designs of one table.
 pub(super) fn most_candidates(constraints: &Constraints, values: &Values, evaluations: usize) -> usize {
     let targets = constraints.targets().count();
@@ -68,7 +71,7 @@ impl Candidates<'_> {
     /// One target at a time, at the values that the value strategy tries.
     fn singles(&self, evaluator: &dyn Evaluator, round: u64) -> Result<Vec<Evaluated>, Stopped> {
         let stream = self.stream.named("values").at(round);
-        let targets: Vec<Node> = self.constraints.targets().collect();
+        let targets = evaluator.promising(self.constraints.targets().collect());
         let mut next: Vec<(Node, f64)> = targets
             .iter()
             .flat_map(|&target| {
@@ -86,10 +89,12 @@ impl Candidates<'_> {
                 known.collect()
             };
             let after = |target: Node| {
-                let value = self.values.next(self.levels(target), &tried(target), self.evaluations);
-                value.map(|value| (target, value))
+                let values = self.values.next(self.levels(target), &tried(target), self.evaluations);
+                values.into_iter().map(move |value| (target, value))
             };
-            next = targets.iter().filter_map(|&target| after(target)).collect();
+            let looked_at =
+                if *self.values == Values::Refined { best_targets(&table) } else { targets.clone() };
+            next = looked_at.into_iter().flat_map(after).collect();
         }
         Ok(table)
     }
@@ -135,6 +140,19 @@ fn evaluated(designs: Vec<Intervention>, evaluator: &dyn Evaluator) -> Result<Ve
     let information = evaluator.evaluate(&designs)?;
     let pairs = designs.into_iter().zip(information);
     Ok(pairs.map(|(design, information)| Evaluated { design, information }).collect())
+}
+
+/// The targets of the best designs.
+fn best_targets(table: &[Evaluated]) -> Vec<Node> {
+    let mut order: Vec<&Evaluated> = table.iter().collect();
+    order.sort_by(|a, b| b.information.nats.total_cmp(&a.information.nats));
+    let mut targets: Vec<Node> = Vec::new();
+    for target in order.iter().map(|candidate| candidate.design.settings()[0].0) {
+        if targets.len() < REFINED_TARGETS && !targets.contains(&target) {
+            targets.push(target);
+        }
+    }
+    targets
 }
 
 /// The design that sets one target.

@@ -9,7 +9,7 @@ use super::constraints::Constraints;
 use super::designer::{DesignError, Designer};
 use super::information::Information;
 use super::rule::Picker;
-use super::utility::{Judged, evaluator};
+use super::utility::{Judged, Verdict, evaluator};
 use super::value::Values;
 use super::work::Work;
 use crate::graph::Node;
@@ -90,7 +90,7 @@ impl Designer {
             work: &work,
         };
         let (designs, evaluated) = picker.pick(rule, evaluator.as_mut())?;
-        let judged = evaluator.judge(&designs)?;
+        let Verdict { judged, forecast } = evaluator.judge(&designs)?;
         work.finish()?;
         let batch = Batch {
             names: models.names().clone(),
@@ -98,6 +98,7 @@ impl Designer {
             entropy: evaluator.most() - evaluator.pending_worth(),
             chosen: chosen(designs, judged, constraints),
             evaluated,
+            forecast,
         };
         Ok(batch.relabelled(names, &by_name.from))
     }
@@ -136,9 +137,9 @@ impl Designer {
         let work = Work::new(observer, OWN_WORK * designs.len(), self.paths(belief))?;
         let (utility, _) = self.strategy.parts();
         let evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
-        let judged = evaluator.judge(designs)?;
+        let verdict = evaluator.judge(designs)?;
         work.finish()?;
-        Ok(together(&judged))
+        Ok(together(&verdict.judged))
     }
 
     /// Do these settings work with the belief and this many targets?

@@ -160,7 +160,7 @@ impl Designer {
                 grid.iter().try_for_each(|value| within("a value of grid", *value, values.clone()))?;
             }
             Values::GpUcb { kappa } => within("kappa", *kappa, KAPPAS)?,
-            Values::Sample => {}
+            Values::Sample | Values::Refined => {}
         }
         within("temperature", self.temperature, TEMPERATURES)?;
         if self.estimator == Estimator::Bound && self.goal != Goal::Everything {

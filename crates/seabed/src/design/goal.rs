@@ -71,6 +71,16 @@ impl Goal {
         }
     }
 
+    /// Does the pair, as an edge or as ancestor and descendant, bear on the question?
+    pub(super) fn asks_about(&self, from: Node, to: Node) -> bool {
+        match *self {
+            Self::Everything => true,
+            Self::Edge { from: a, to: b } | Self::Effect { of: a, on: b } => (from, to) == (a, b),
+            Self::Parents { of } => to == of,
+            Self::Descendants { of } => from == of,
+        }
+    }
+
     /// The answer of every draw, as a group number from 0 on.
     pub fn groups(&self, ensemble: &Ensemble, stream: crate::num::random::Stream) -> Vec<usize> {
         let draws = ensemble.draws();

@@ -13,11 +13,13 @@
 
 mod batch;
 mod belief;
+mod blocks;
 mod candidates;
 mod choice;
 mod constraints;
 mod designer;
 mod features;
+mod forecast;
 mod goal;
 mod gp;
 mod information;
@@ -36,6 +38,7 @@ pub use batch::{Batch, Chosen, Evaluated};
 pub use belief::Belief;
 pub use constraints::{Allowed, ConstraintError, Constraints, Levels};
 pub use designer::{DesignError, Designer};
+pub use forecast::Forecast;
 pub use goal::Goal;
 pub use gp::GaussianProcess;
 pub use information::{Estimator, Information, information_of};

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::batch::{Batch, Chosen, Evaluated, named};
+use super::forecast::Forecast;
 use crate::scm::Intervention;
 
 /// The record of a design.
@@ -20,6 +21,9 @@ pub struct DesignRecord {
     pub entropy: f64,
     /// Every design that was evaluated.
     pub evaluated: Vec<EvaluationRecord>,
+    /// What it would change in the belief about edges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<Forecast>,
     /// Wall time, in seconds.
     pub seconds: f64,
 }
@@ -74,6 +78,7 @@ impl DesignRecord {
             standard_error: batch.information.standard_error,
             entropy: batch.entropy,
             evaluated: batch.evaluated.iter().map(evaluation).collect(),
+            forecast: batch.forecast,
             seconds,
         }
     }

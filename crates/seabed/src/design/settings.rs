@@ -47,6 +47,8 @@ pub enum ValuesName {
     Sample,
     /// A list of values.
     Grid,
+    /// Evenly spread values, then more beside the best.
+    Refined,
     /// Bayesian optimisation of the information.
     GpUcb,
 }
@@ -79,6 +81,7 @@ impl DesignSettings {
                 ValuesName::Fixed => Values::Fixed(self.fixed_value),
                 ValuesName::Sample => Values::Sample,
                 ValuesName::Grid => Values::Grid(self.grid.clone()),
+                ValuesName::Refined => Values::Refined,
                 ValuesName::GpUcb => Values::gp_ucb(),
             },
             batch: self.batch,

@@ -111,7 +111,7 @@ impl Strategy {
     /// The values that it tries when these are requested: ABCD uses fixed ones only.
     pub(super) fn values(self, requested: &Values) -> Cow<'_, Values> {
         match (self, requested) {
-            (Self::Abcd, Values::Sample | Values::Grid(_) | Values::GpUcb { .. }) => {
+            (Self::Abcd, Values::Sample | Values::Grid(_) | Values::Refined | Values::GpUcb { .. }) => {
                 Cow::Owned(Values::Fixed(0.0))
             }
             _ => Cow::Borrowed(requested),

@@ -18,6 +18,7 @@ fn batch() -> Batch {
         information: information(0.75),
         entropy: 1.0,
         evaluated: vec![Evaluated { design: single(1, 0.0), information: information(0.0) }],
+        forecast: None,
     }
 }
 

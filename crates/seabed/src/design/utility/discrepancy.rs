@@ -4,7 +4,7 @@
 //! already chosen does not change the ranks.
 
 use super::model::ModelInformation;
-use super::{Evaluator, Judged};
+use super::{Evaluator, Verdict};
 use crate::design::batch::Evaluated;
 use crate::design::information::Information;
 use crate::design::outcomes::Moments;
@@ -50,7 +50,7 @@ impl Evaluator for Discrepancy<'_> {
         self.0.decide(design)
     }
 
-    fn judge(&self, batch: &[Intervention]) -> Result<Vec<Judged>, Stopped> {
+    fn judge(&self, batch: &[Intervention]) -> Result<Verdict, Stopped> {
         self.0.judge(batch)
     }
 }

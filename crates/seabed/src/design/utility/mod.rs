@@ -16,9 +16,11 @@ use structure::Structure;
 use super::batch::Evaluated;
 use super::belief::Belief;
 use super::designer::Designer;
+use super::forecast::Forecast;
 use super::information::Information;
 use super::strategy::Utility;
 use super::work::Work;
+use crate::graph::Node;
 use crate::num::random::Stream;
 use crate::observer::Stopped;
 use crate::scm::Intervention;
@@ -37,6 +39,11 @@ pub(super) trait Evaluator {
     /// What the pending outcomes are worth.
     fn pending_worth(&self) -> f64;
 
+    /// The targets that are worth a closer look; none may be missed that could be the best.
+    fn promising(&self, targets: Vec<Node>) -> Vec<Node> {
+        targets
+    }
+
     /// From now on candidates are evaluated on the noise of this round, which they have in common.
     fn start_round(&mut self, round: u64) -> Result<(), Stopped>;
 
@@ -52,7 +59,7 @@ pub(super) trait Evaluator {
     fn decide(&mut self, design: &Intervention) -> Result<(), Stopped>;
 
     /// Evaluates a finished batch on noise that no choice has used, given only what is pending.
-    fn judge(&self, batch: &[Intervention]) -> Result<Vec<Judged>, Stopped>;
+    fn judge(&self, batch: &[Intervention]) -> Result<Verdict, Stopped>;
 }
 
 /// What a design of a finished batch is worth, beyond what is pending.
@@ -61,6 +68,14 @@ pub(super) struct Judged {
     pub(super) alone: Information,
     /// Together with the designs before it.
     pub(super) together: Information,
+}
+
+/// A finished batch, evaluated.
+pub(super) struct Verdict {
+    /// For every design of the batch.
+    pub(super) judged: Vec<Judged>,
+    /// Where the belief is about graphs.
+    pub(super) forecast: Option<Forecast>,
 }
 
 /// The evaluator of a utility for a designer. Each of `pending` is one outcome that is still to come.

@@ -1,6 +1,6 @@
 //! The paper's utility: information about the whole model, or about the answer to a question, under an ensemble.
 
-use super::{Evaluator, Judged};
+use super::{Evaluator, Judged, Verdict};
 use crate::design::designer::Designer;
 use crate::design::information::{Estimator, Information, Weighting};
 use crate::design::outcomes::{LogDensities, Outcomes, Round};
@@ -123,7 +123,7 @@ impl Evaluator for ModelInformation<'_> {
         Ok(())
     }
 
-    fn judge(&self, batch: &[Intervention]) -> Result<Vec<Judged>, Stopped> {
+    fn judge(&self, batch: &[Intervention]) -> Result<Verdict, Stopped> {
         let pending = self.pending.as_ref();
         let mut decided: Option<LogDensities> = None;
         let mut judged = Vec::with_capacity(batch.len());
@@ -137,6 +137,6 @@ impl Evaluator for ModelInformation<'_> {
             judged.push(Judged { alone, together: self.information(&joint, pending)? });
             decided = Some(joint);
         }
-        Ok(judged)
+        Ok(Verdict { judged, forecast: None })
     }
 }

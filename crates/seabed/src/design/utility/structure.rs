@@ -1,16 +1,20 @@
 //! Utilities about the structure, parameters integrated out: information about the graph, or the expected loss of its
 //! edges or of ancestor relations.
 
-use super::{Evaluator, Judged};
+use super::{Evaluator, Judged, Verdict};
 use crate::belief::GraphBelief;
+use crate::design::blocks::{Block, blocks, drawn_once, whole};
 use crate::design::designer::Designer;
 use crate::design::features::{Features, Kind};
+use crate::design::forecast::{Forecast, Pairs};
 use crate::design::goal::Goal;
 use crate::design::information::Information;
-use crate::design::paths::Paths;
+use crate::design::paths::{Path, Paths, Places};
 use crate::design::strategy::Utility;
 use crate::design::work::Work;
+use crate::graph::Node;
 use crate::num::elementwise::exp_in_place;
+use crate::num::parallel::ordered_map;
 use crate::num::random::Stream;
 use crate::num::{NEGLIGIBLE, sum_in_order};
 use crate::observer::Stopped;
@@ -18,16 +22,108 @@ use crate::scm::Intervention;
 
 /// What is known about the graph: bounded below by 0, and smaller the more is known.
 enum Loss {
-    /// Entropy of the graph, or of the answer to a question about it, by the group of graphs with the same answer.
-    Entropy(Vec<Vec<u32>>),
+    /// Entropy of the answers, which are numbered: `[configuration]`.
+    Entropy(Vec<usize>),
     /// Expected squared error of features.
     Features(Features),
 }
 
+/// A block of the belief, and what is lost by not knowing it.
+struct Part {
+    block: Block,
+    log_weights: Vec<f64>,
+    /// For every configuration where the families of its nodes are among those of all nodes.
+    places: Vec<Vec<usize>>,
+    loss: Loss,
+}
+
+impl Part {
+    fn new(belief: &GraphBelief, block: Block, places: &Places, loss: Loss) -> Self {
+        let of = |families: &Vec<u32>| {
+            block.nodes.iter().zip(families).map(|(&node, &family)| places.of(node, family)).collect()
+        };
+        debug_assert_eq!(block.of_graph.len(), belief.graphs().len());
+        Self {
+            log_weights: block.weights.iter().map(|weight| weight.ln()).collect(),
+            places: block.families.iter().map(of).collect(),
+            loss,
+            block,
+        }
+    }
+
+    /// Weights of the configurations after outcomes, `[configuration][design]`, from the terms `[family][design]`.
+    fn weights_after(&self, terms: &[f64], count: usize) -> Vec<f64> {
+        let mut weights = vec![0.0; self.places.len() * count];
+        let mut largest = vec![f64::NEG_INFINITY; count];
+        for ((row, places), log_weight) in
+            weights.chunks_exact_mut(count).zip(&self.places).zip(&self.log_weights)
+        {
+            row.fill(*log_weight);
+            for place in places {
+                row.iter_mut().zip(&terms[place * count..][..count]).for_each(|(sum, term)| *sum += term);
+            }
+            largest.iter_mut().zip(&*row).for_each(|(most, x)| *most = if *x > *most { *x } else { *most });
+        }
+        let mut sums = vec![0.0; count];
+        for row in weights.chunks_exact_mut(count) {
+            row.iter_mut().zip(&largest).for_each(|(x, largest)| *x = (*x - largest).max(NEGLIGIBLE));
+            exp_in_place(row);
+            sums.iter_mut().zip(&*row).for_each(|(sum, x)| *sum += x);
+        }
+        for row in weights.chunks_exact_mut(count) {
+            row.iter_mut().zip(&sums).for_each(|(x, sum)| *x /= sum);
+        }
+        weights
+    }
+
+    /// Adds the losses under each of `count` sets of weights, `weights[configuration][set]`.
+    fn add_losses(&self, weights: &[f64], count: usize, losses: &mut [f64]) {
+        match &self.loss {
+            Loss::Features(features) => features.add_losses(weights, count, losses),
+            Loss::Entropy(answers) => {
+                let mut p = vec![0.0; (answers.iter().max().map_or(0, |most| most + 1)) * count];
+                for (answer, row) in answers.iter().zip(weights.chunks_exact(count)) {
+                    p[answer * count..][..count].iter_mut().zip(row).for_each(|(p, weight)| *p += weight);
+                }
+                for row in p.chunks_exact(count) {
+                    let entropies = row.iter().map(|p| if *p > 0.0 { -p * p.ln() } else { 0.0 });
+                    losses.iter_mut().zip(entropies).for_each(|(loss, entropy)| *loss += entropy);
+                }
+            }
+        }
+    }
+
+    /// The expected loss when it were known to which of the groups the truth belongs: `group[configuration]`.
+    fn loss_within(&self, group: &[usize]) -> f64 {
+        let count = group.iter().max().map_or(0, |most| most + 1);
+        let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
+        group.iter().enumerate().for_each(|(configuration, &group)| members[group].push(configuration));
+        let of_group = |members: &Vec<usize>| {
+            let total: f64 = members.iter().map(|&k| self.block.weights[k]).sum();
+            let share = |k: usize| self.block.weights[k] / total;
+            total
+                * match &self.loss {
+                    Loss::Features(features) => features.loss_among(members, share),
+                    Loss::Entropy(answers) => {
+                        let mut p: Vec<(usize, f64)> =
+                            members.iter().map(|&k| (answers[k], share(k))).collect();
+                        p.sort_by_key(|(answer, _)| *answer);
+                        let answers =
+                            p.chunk_by(|a, b| a.0 == b.0).map(|same| same.iter().map(|(_, p)| p).sum());
+                        answers.map(|p: f64| -p * p.ln()).sum::<f64>()
+                    }
+                }
+        };
+        members.iter().map(of_group).sum()
+    }
+}
+
 pub(super) struct Structure<'a> {
     belief: &'a GraphBelief,
-    log_weights: Vec<f64>,
-    loss: Loss,
+    parts: Vec<Part>,
+    /// The edges in question, for the forecast.
+    edges: Vec<Part>,
+    pairs: Pairs,
     /// Before anything is known beyond the data.
     loss_now: f64,
     replicates: usize,
@@ -36,10 +132,15 @@ pub(super) struct Structure<'a> {
     pending_worth: f64,
     /// Paths after everything that is chosen.
     chosen: Paths<'a>,
+    /// Variables that pending and chosen designs set.
+    set: Vec<Node>,
     round: Stream,
     stream: Stream,
     work: &'a Work<'a>,
 }
+
+/// Targets that are simulated: those that would teach most if they had no noise.
+const MOST_TARGETS: usize = 12;
 
 impl<'a> Structure<'a> {
     pub(super) fn new(
@@ -50,26 +151,49 @@ impl<'a> Structure<'a> {
         stream: Stream,
         work: &'a Work<'a>,
     ) -> Result<Self, Stopped> {
-        let loss = match utility {
-            Utility::Edges => Loss::Features(Features::new(belief, Kind::Edges, designer.goal)),
-            Utility::Ancestors => Loss::Features(Features::new(belief, Kind::Ancestors, designer.goal)),
-            _ => Loss::Entropy(groups(belief, designer.goal)),
+        let (goal, places) = (designer.goal, Places::new(belief));
+        let about_edges = matches!(goal, Goal::Everything | Goal::Edge { .. } | Goal::Parents { .. });
+        let part = |block: Block| {
+            let loss = match utility {
+                Utility::Edges => Loss::Features(Features::new(belief, &block, Kind::Edges, goal)),
+                Utility::Ancestors => Loss::Features(Features::new(belief, &block, Kind::Ancestors, goal)),
+                _ => Loss::Entropy(answers(belief, &block, goal)),
+            };
+            Part::new(belief, block, &places, loss)
         };
+        // Ancestors are a matter of the whole graph.
+        let local = utility == Utility::Edges || utility == Utility::Graph && about_edges;
+        let blocks = blocks(belief);
+        let parts = if local { blocks.clone() } else { whole(belief) };
+        let edges_of = |block: Block| {
+            let goal = if about_edges { goal } else { Goal::Everything };
+            let features = Features::new(belief, &block, Kind::Edges, goal);
+            Part::new(belief, block, &places, Loss::Features(features))
+        };
+        let edges: Vec<Part> = blocks.into_iter().map(edges_of).collect();
+        let features = edges.iter().filter_map(|part| match &part.loss {
+            Loss::Features(features) => Some(features),
+            Loss::Entropy(_) => None,
+        });
         let start = Paths::new(belief, designer.samples, stream.named("paths"));
         let mut new = Self {
-            log_weights: belief.weights().iter().map(|weight| weight.ln()).collect(),
-            loss,
+            parts: parts.into_iter().map(part).collect(),
+            pairs: Pairs::new(features, &belief.graphs()[0]),
+            edges,
             loss_now: 0.0,
             replicates: designer.replicates,
             chosen: start.clone(),
             start,
             pending_worth: 0.0,
+            set: pending.iter().flat_map(|design| design.settings()).map(|setting| setting.0).collect(),
             round: stream,
             stream,
             work,
             belief,
         };
-        new.loss_now = new.losses(belief.weights(), 1)[0];
+        let mut now = [0.0];
+        new.parts.iter().for_each(|part| part.add_losses(&part.block.weights, 1, &mut now));
+        [new.loss_now] = now;
         for (k, design) in pending.iter().enumerate() {
             new.start = new.start.after(design, 1, stream.named("pending").at(k as u64), work)?;
         }
@@ -78,49 +202,18 @@ impl<'a> Structure<'a> {
         Ok(new)
     }
 
-    /// Losses under each of `count` sets of weights, `weights[graph][set]`.
-    fn losses(&self, weights: &[f64], count: usize) -> Vec<f64> {
-        match &self.loss {
-            Loss::Features(features) => features.losses(weights, count),
-            Loss::Entropy(groups) => {
-                let mut losses = vec![0.0; count];
-                for group in groups {
-                    for (set, loss) in losses.iter_mut().enumerate() {
-                        let p: f64 = group.iter().map(|&graph| weights[graph as usize * count + set]).sum();
-                        *loss -= if p > 0.0 { p * p.ln() } else { 0.0 };
-                    }
-                }
-                losses
-            }
+    /// The losses after outcomes with these terms, `[family][design]`.
+    fn losses_after(&self, terms: &[f64], count: usize) -> Vec<f64> {
+        let mut losses = vec![0.0; count];
+        for part in &self.parts {
+            part.add_losses(&part.weights_after(terms, count), count, &mut losses);
         }
-    }
-
-    /// The losses after outcomes with these log-densities, `[graph][design]`.
-    fn losses_after(&self, mut densities: Vec<f64>) -> Vec<f64> {
-        let count = densities.len() / self.log_weights.len();
-        let mut largest = vec![f64::NEG_INFINITY; count];
-        for (row, log_weight) in densities.chunks_exact_mut(count).zip(&self.log_weights) {
-            for (x, largest) in row.iter_mut().zip(&mut largest) {
-                *x += log_weight;
-                *largest = if *x > *largest { *x } else { *largest };
-            }
-        }
-        let mut sums = vec![0.0; count];
-        for row in densities.chunks_exact_mut(count) {
-            row.iter_mut().zip(&largest).for_each(|(x, largest)| *x = (*x - largest).max(NEGLIGIBLE));
-            exp_in_place(row);
-            sums.iter_mut().zip(&*row).for_each(|(sum, x)| *sum += x);
-        }
-        for row in densities.chunks_exact_mut(count) {
-            row.iter_mut().zip(&sums).for_each(|(x, sum)| *x /= sum);
-        }
-        self.losses(&densities, count)
+        losses
     }
 
     /// By how much the paths' rows reduce the loss.
     fn worth_of(&self, paths: &Paths<'a>) -> Information {
-        let losses: Vec<f64> =
-            paths.list.iter().map(|path| self.losses_after(path.log_densities.clone())[0]).collect();
+        let losses = ordered_map(&paths.list, |path| self.losses_after(&path.terms, 1)[0]);
         self.worth(&losses)
     }
 
@@ -130,6 +223,45 @@ impl<'a> Structure<'a> {
         let mean = sum_in_order(losses) / n;
         let squares: f64 = losses.iter().map(|loss| (loss - mean).powi(2)).sum();
         Information { nats: self.loss_now - mean, standard_error: (squares / (n - 1.0).max(1.0) / n).sqrt() }
+    }
+
+    /// Expected wrong pairs and undecided pairs after the paths' rows.
+    fn expected(&self, paths: &Paths<'a>) -> (f64, f64) {
+        let of_path = |path: &Path<'a>| {
+            let of_part = |part: &Part| match &part.loss {
+                Loss::Features(features) => features.otherwise(&part.weights_after(&path.terms, 1), 1),
+                Loss::Entropy(_) => Vec::new(),
+            };
+            self.pairs.count(&self.edges.iter().map(of_part).collect::<Vec<_>>())
+        };
+        let (wrong, undecided): (Vec<f64>, Vec<f64>) = ordered_map(&paths.list, of_path).into_iter().unzip();
+        let n = paths.list.len() as f64;
+        (sum_in_order(&wrong) / n, sum_in_order(&undecided) / n)
+    }
+
+    /// What would still be lost if, for all that is set, every effect on another variable were known.
+    fn loss_without_noise(&self, known: &[Vec<usize>], target: Node) -> f64 {
+        let of_part =
+            |(part, known): (&Part, &Vec<usize>)| part.loss_within(&self.refined(part, known, target));
+        self.parts.iter().zip(known).map(of_part).sum()
+    }
+
+    /// Groups of configurations that are still alike when the target's effects are known.
+    fn refined(&self, part: &Part, known: &[usize], target: Node) -> Vec<usize> {
+        let effects = |configuration: usize| -> Vec<Node> {
+            let families = &part.block.families[configuration];
+            let nodes = part.block.nodes.iter().zip(families);
+            let has = |(node, family): &(&Node, &u32)| {
+                self.belief.families(**node)[**family as usize].parents.contains(&target)
+            };
+            nodes.filter(has).map(|(node, _)| *node).collect()
+        };
+        let mut numbers = std::collections::HashMap::new();
+        let number = |(configuration, &group): (usize, &usize)| {
+            let next = numbers.len();
+            *numbers.entry((group, effects(configuration))).or_insert(next)
+        };
+        known.iter().enumerate().map(number).collect()
     }
 }
 
@@ -153,6 +285,28 @@ impl Evaluator for Structure<'_> {
         self.pending_worth
     }
 
+    fn promising(&self, targets: Vec<Node>) -> Vec<Node> {
+        if targets.len() <= MOST_TARGETS {
+            return targets;
+        }
+        let mut known: Vec<Vec<usize>> =
+            self.parts.iter().map(|part| vec![0; part.block.weights.len()]).collect();
+        for &target in &self.set {
+            for (part, known) in self.parts.iter().zip(&mut known) {
+                *known = self.refined(part, known, target);
+            }
+        }
+        let left = ordered_map(&targets, |&target| self.loss_without_noise(&known, target));
+        let mut order: Vec<usize> = (0..targets.len()).collect();
+        order.sort_by(|&a, &b| left[a].total_cmp(&left[b]));
+        // Noise may make it worth while to set a variable once more.
+        let (best, rest) = order.split_at(MOST_TARGETS);
+        let again = rest.iter().filter(|&&k| self.set.contains(&targets[k]));
+        let mut kept: Vec<usize> = best.iter().chain(again).copied().collect();
+        kept.sort_unstable();
+        kept.into_iter().map(|k| targets[k]).collect()
+    }
+
     fn start_round(&mut self, round: u64) -> Result<(), Stopped> {
         self.round = self.stream.named("outcomes").at(round);
         Ok(())
@@ -161,8 +315,8 @@ impl Evaluator for Structure<'_> {
     fn evaluate(&self, candidates: &[Intervention]) -> Result<Vec<Information>, Stopped> {
         // [path][candidate]
         let losses =
-            self.chosen.with_designs(candidates, self.replicates, self.round, self.work, |densities| {
-                self.losses_after(densities)
+            self.chosen.with_designs(candidates, self.replicates, self.round, self.work, |terms| {
+                self.losses_after(terms, candidates.len())
             })?;
         let of = |k: usize| self.worth(&losses.iter().map(|of_path| of_path[k]).collect::<Vec<_>>());
         Ok((0..candidates.len()).map(of).collect())
@@ -170,10 +324,11 @@ impl Evaluator for Structure<'_> {
 
     fn decide(&mut self, design: &Intervention) -> Result<(), Stopped> {
         self.chosen = self.chosen.after(design, self.replicates, self.round, self.work)?;
+        self.set.extend(design.settings().iter().map(|setting| setting.0));
         Ok(())
     }
 
-    fn judge(&self, batch: &[Intervention]) -> Result<Vec<Judged>, Stopped> {
+    fn judge(&self, batch: &[Intervention]) -> Result<Verdict, Stopped> {
         let fresh = self.stream.named("judged");
         let before = self.pending_worth;
         let beyond = |worth: Information| Information { nats: worth.nats - before, ..worth };
@@ -181,25 +336,42 @@ impl Evaluator for Structure<'_> {
         let mut judged = Vec::with_capacity(batch.len());
         for (k, design) in batch.iter().enumerate() {
             let noise = fresh.at(k as u64);
-            let losses = self.start.with_designs(
+            let alone = self.start.with_designs(
                 std::slice::from_ref(design),
                 self.replicates,
                 noise,
                 self.work,
-                |densities| self.losses_after(densities)[0],
+                |terms| self.losses_after(terms, 1)[0],
             )?;
-            let alone = beyond(self.worth(&losses));
+            let alone = beyond(self.worth(&alone));
             paths = paths.after(design, self.replicates, noise, self.work)?;
             judged.push(Judged { alone, together: beyond(self.worth_of(&paths)) });
         }
-        Ok(judged)
+        let ((wrong_now, undecided_now), (wrong_after, undecided_after)) =
+            (self.expected(&self.start), self.expected(&paths));
+        let forecast = Forecast {
+            wrong_now,
+            wrong_after,
+            undecided_now,
+            undecided_after,
+            effective_graphs: self.belief.effective_graphs(),
+            drawn_once: drawn_once(self.belief),
+        };
+        Ok(Verdict { judged, forecast: Some(forecast) })
     }
 }
 
-/// The graphs with the same answer, for every answer.
-fn groups(belief: &GraphBelief, goal: Goal) -> Vec<Vec<u32>> {
-    let numbers = goal.groups_of_graphs(belief.graphs());
-    let mut groups = vec![Vec::new(); numbers.iter().max().map_or(0, |most| most + 1)];
-    numbers.iter().enumerate().for_each(|(graph, &group)| groups[group].push(graph as u32));
-    groups
+/// The answer of every configuration, as a number from 0 on.
+fn answers(belief: &GraphBelief, block: &Block, goal: Goal) -> Vec<usize> {
+    // A question about edges into a node of another block has one answer here.
+    let asked = |node: Node| block.nodes.contains(&node);
+    match goal {
+        Goal::Everything => (0..block.weights.len()).collect(),
+        Goal::Edge { to: of, .. } | Goal::Parents { of } if !asked(of) => vec![0; block.weights.len()],
+        _ => {
+            let examples: Vec<_> =
+                block.example.iter().map(|&graph| belief.graphs()[graph].clone()).collect();
+            goal.groups_of_graphs(&examples)
+        }
+    }
 }
