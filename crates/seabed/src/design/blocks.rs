@@ -32,6 +32,9 @@ const MOST_UNSEEN: f64 = 0.2;
 /// joined.
 const LEAST_DEPENDENCE: f64 = 12.0;
 
+/// A thousand draws that give fewer graphs than this have drawn nearly all that there are.
+const FEW: usize = 100;
+
 impl Block {
     fn of(belief: &GraphBelief, nodes: Vec<Node>) -> Self {
         let mut place: HashMap<Vec<u32>, u32> = HashMap::new();
@@ -57,9 +60,10 @@ impl Block {
     }
 }
 
-/// Number of draws: the lightest graph was drawn once.
+/// Number of draws: the lightest of many graphs was drawn once. Few graphs were all drawn often.
 fn draws(belief: &GraphBelief) -> f64 {
-    belief.weights().last().map_or(1.0, |least| 1.0 / least)
+    let few = belief.graphs().len() < FEW;
+    belief.weights().last().filter(|_| !few).map_or(f64::INFINITY, |least| 1.0 / least)
 }
 
 /// Share of the belief in graphs that were drawn once.
