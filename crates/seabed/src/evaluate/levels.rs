@@ -209,8 +209,9 @@ impl Needed {
         places.into_iter().map(|place| (place, share(place))).collect()
     }
 
-    /// The comparison with the baseline as one sentence without a full stop: `greedy-edges: 3 experiments (median, 95 %
-    /// 2 to 4) where random needed 10; 0.30 of them (0.20 to 0.45), p = 0.0004, 50 worlds`. The baseline has none.
+    /// The comparison with the baseline as one sentence without a full stop, in this form (the numbers are made up):
+    /// `greedy-edges: 3 experiments (median, 95 % 2 to 4) where random needed 10; 0.30 of them (0.20 to 0.45), p = 0.0004,
+    /// 50 worlds`. The baseline has none.
     pub fn sentence(&self) -> Option<String> {
         let (line, baseline) = (&self.line, &self.baseline);
         if line == baseline {
