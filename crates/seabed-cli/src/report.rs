@@ -8,7 +8,7 @@ use clap::Args;
 use seabed::data::{read_graph, write_atomically};
 use seabed::design::EvaluationRecord;
 use seabed_report::{InformationCurve, Intervention, Line, Run, RunView, Section, Setting, Study, page};
-use seabed_study::{RunFolder, Sweep};
+use seabed_study::{RunFolder, Sweep, default_baseline};
 
 use crate::failure::Failure;
 use crate::run::print;
@@ -16,7 +16,8 @@ use crate::run::print;
 /// Write a report of a run or a study: one self-contained HTML page, and the figures as SVG.
 ///
 /// For a study: each metric against the number of interventional samples, mean and standard error over seeds, one
-/// line per strategy, and comparisons of strategies paired by seed. For a run: the learned edges beside the truth, the
+/// line per strategy, comparisons of strategies paired by seed, and how many experiments each needs to know as much as
+/// the random one knows at its end, which is printed too. For a run: the learned edges beside the truth, the
 /// experiments made, and the expected information of each value of each target in the last round.
 #[derive(Args)]
 #[command(after_help = "Example: seabed report linear && xdg-open linear/report.html")]
@@ -39,7 +40,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let place = arguments.out.clone().unwrap_or_else(|| folder.join("report.html"));
     if folder.join("sweep.toml").exists() {
         let sweep = Sweep::load(folder)?;
-        report_study(&sweep, folder, &place, arguments.baseline.as_deref(), arguments.run)?;
+        let study = report_study(&sweep, folder, &place, arguments.baseline.as_deref(), arguments.run)?;
+        print(&seabed_report::study_sentences(&study))?;
     } else if folder.join("config.toml").exists() {
         if arguments.run.is_some() || arguments.baseline.is_some() {
             return Err(Failure::Input(anyhow::anyhow!(
@@ -58,14 +60,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     print(&format!("report written to {}\n", place.display()))
 }
 
-/// The page of a study, with one run in detail if asked for.
+/// Writes the page of a study, with one run in detail if asked for, and returns what is compared on it.
 pub fn report_study(
     sweep: &Sweep,
     folder: &Path,
     place: &Path,
     baseline: Option<&str>,
     detail: Option<usize>,
-) -> Result<(), Failure> {
+) -> Result<Study, Failure> {
     let study = study(sweep, &title(folder), baseline)?;
     let mut figures = seabed_report::study_figures(&study);
     let view = detail.map(|index| run_in_detail(sweep, index)).transpose()?;
@@ -74,7 +76,8 @@ pub fn report_study(
         sections.push(Section::Run(view));
         figures.extend(seabed_report::run_figures(view));
     }
-    write(place, &page(&study.title, &sections), figures)
+    write(place, &page(&study.title, &sections), figures)?;
+    Ok(study)
 }
 
 fn title(folder: &Path) -> String {
@@ -82,7 +85,8 @@ fn title(folder: &Path) -> String {
     name.file_name().map_or("seabed".into(), |name| name.to_string_lossy().into_owned())
 }
 
-fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study, Failure> {
+/// The finished runs of a study; the others are compared with the line `baseline`, the random one unless it is named.
+pub fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study, Failure> {
     let finished = sweep.finished()?;
     if finished.is_empty() {
         return Err(Failure::Input(anyhow::anyhow!(
@@ -101,7 +105,8 @@ fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study, Fa
             |line| line.label == planned.line,
             || Line { label: planned.line.clone(), ..Line::default() },
         );
-        line.runs.push(Run { seed: planned.config.seed, rows: rows.clone() });
+        let replicates = planned.config.design.replicates;
+        line.runs.push(Run { seed: planned.config.seed, rows: rows.clone(), replicates });
     }
     let labels = || settings.iter().flat_map(|setting| setting.lines.iter().map(|line| line.label.as_str()));
     let baseline = match baseline {
@@ -115,12 +120,7 @@ fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study, Fa
                 known.join(", ")
             )));
         }
-        None => {
-            let random = labels()
-                .find(|label| *label == "random")
-                .or_else(|| labels().find(|l| l.starts_with("random")));
-            random.or_else(|| labels().next()).unwrap_or("random")
-        }
+        None => default_baseline(labels()).unwrap_or("random"),
     };
     let baseline = baseline.to_string();
     Ok(Study { title: title.to_string(), settings, baseline })

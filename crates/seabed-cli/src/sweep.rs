@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::progress::{Bar, Silent, stop_on_interrupt};
+use crate::report;
 use crate::rounds::Live;
 use crate::run::{folder, keys, print};
 
@@ -117,6 +118,10 @@ fn study(arguments: &Arguments) -> Result<(), Failure> {
     }
     stop_on_interrupt();
     run_study(&sweep, arguments.jobs)?;
+    // Runs may all be in other processes; then there is nothing to compare yet.
+    if !sweep.finished()?.is_empty() {
+        print(&seabed_report::study_sentences(&report::study(&sweep, "", None)?))?;
+    }
     print(&format!(
         "results.csv and results.parquet are in {}; `seabed report {}` shows them\n",
         place.display(),

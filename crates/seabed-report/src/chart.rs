@@ -1,4 +1,4 @@
-//! Line charts: values against interventional samples, with bands, markers and a legend beside the plot.
+//! Line charts: values against interventional samples or experiments, with bands, markers and a legend beside the plot.
 
 use std::fmt::Write;
 
@@ -12,6 +12,8 @@ pub(crate) struct Chart {
     pub(crate) x_label: String,
     /// With its unit.
     pub(crate) y_label: String,
+    /// Does a line keep the value of a point until the next one? Otherwise points are joined by straight lines.
+    pub(crate) steps: bool,
     pub(crate) series: Vec<Series>,
 }
 
@@ -63,7 +65,8 @@ impl Chart {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let x = Scale::covering(points().map(|point| point.x), true, LEFT, RIGHT, 5);
         let bands = points().filter_map(Point::band).flat_map(|(low, high)| [low, high]);
-        let y = Scale::covering(bands, false, BOTTOM, TOP, 5);
+        // Shares have a tick at one half, where the median is read.
+        let y = Scale::covering(bands, false, BOTTOM, TOP, if self.steps { 4 } else { 5 });
         let mut body = String::new();
         let title = fitted(&self.title, 13.0, WIDTH - 20.0);
         let _ = writeln!(body, "<text class=\"title\" x=\"12\" y=\"18\">{}</text>", escape(&title));
@@ -82,7 +85,7 @@ impl Chart {
             series.draw_bands(&mut body, &x, &y);
         }
         for series in &self.series {
-            series.draw_line(&mut body, &x, &y);
+            series.draw_line(&mut body, &x, &y, self.steps);
         }
         body.push_str("</g>\n");
         Figure { width: WIDTH, height: HEIGHT, title: self.title.clone(), body }
@@ -147,11 +150,13 @@ impl Series {
         }
     }
 
-    fn draw_line(&self, body: &mut String, x: &Scale, y: &Scale) {
+    fn draw_line(&self, body: &mut String, x: &Scale, y: &Scale, steps: bool) {
         let class = self.look.class;
         for piece in self.pieces().filter(|piece| piece.len() > 1) {
-            let place = |p: &Point| format!("{} {}", at(x.place(p.x)), at(y.place(p.value().unwrap_or(0.0))));
-            let path = piece.iter().map(place).collect::<Vec<_>>().join("L");
+            let place = |p: &Point| [at(x.place(p.x)), at(y.place(p.value().unwrap_or(0.0)))];
+            let joined = |[x, y]: [String; 2]| if steps { format!("H{x}V{y}") } else { format!("L{x} {y}") };
+            let rest: String = piece[1..].iter().map(|point| joined(place(point))).collect();
+            let path = place(&piece[0]).join(" ") + &rest;
             let _ = writeln!(body, "<path class=\"line s-{class}\"{} d=\"M{path}\"/>", dashes(self.look));
         }
         // About fifteen markers per line, however many rounds there are.

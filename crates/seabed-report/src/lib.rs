@@ -9,6 +9,7 @@ mod chart;
 mod curves;
 mod graph;
 mod layout;
+mod levels;
 mod matrix;
 mod model;
 mod page;
@@ -31,7 +32,14 @@ pub fn run_html(run: &RunView) -> String {
     page(&run.title, &[Section::Run(run)])
 }
 
-/// Every figure of a study as (file stem, SVG document): one per setting and metric that has values.
+/// How many experiments the lines of a study save, as text for a terminal: a sentence per setting and line. Empty if the
+/// study has no line to compare, or no level.
+pub fn study_sentences(study: &Study) -> String {
+    levels::sentences(study)
+}
+
+/// Every figure of a study as (file stem, SVG document): per setting one for each metric that has values, and one for
+/// each metric whose levels are reached.
 pub fn study_figures(study: &Study) -> Vec<(String, String)> {
     study::figures(study).into_iter().map(|(stem, figure)| (stem, figure.document())).collect()
 }

@@ -38,6 +38,8 @@ pub struct Run {
     pub seed: u64,
     /// One per round; a missing or non-finite value is a gap in the figures.
     pub rows: Vec<MetricRow>,
+    /// Rows of data that an experiment gives; 0 stands for 1.
+    pub replicates: usize,
 }
 
 /// One run in detail. Everything but the title and the names may be empty.

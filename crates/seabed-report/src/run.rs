@@ -14,7 +14,7 @@ use crate::style::look;
 use crate::svg::{Figure, escape};
 
 fn charts(run: &RunView) -> Vec<Chart> {
-    let rows = Run { seed: 0, rows: run.rows.clone() };
+    let rows = Run { rows: run.rows.clone(), ..Run::default() };
     let one = || std::iter::once(("this run", look(0), std::slice::from_ref(&rows)));
     Measure::all().map(|measure| measure.chart(one())).filter(Chart::has_values).collect()
 }

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use seabed::evaluate::{Comparison, Curve, Metric, compare, mean_curve};
 
 use crate::chart::{Chart, Point, Series, swatch};
-use crate::model::{MetricRow, Run, Setting, Study};
+use crate::levels;
+use crate::model::{Line, MetricRow, Run, Setting, Study};
 use crate::scale::{number, p_value, with_error};
 use crate::style::{BASELINE, Look, look};
 use crate::svg::{Figure, escape, stem};
@@ -42,15 +43,7 @@ impl Measure {
         let Measure::Metric(metric) = self else {
             return ("Information of the batch".into(), "information [nats]");
         };
-        let (name, axis) = match metric {
-            Metric::Eshd => ("E-SHD", "E-SHD [edges]"),
-            Metric::Esid => ("E-SID", "E-SID [node pairs]"),
-            Metric::Auroc => ("AUROC", "AUROC [0 to 1]"),
-            Metric::Auprc => ("AUPRC", "AUPRC [0 to 1]"),
-            Metric::Ef1 => ("E-F1", "E-F1 [0 to 1]"),
-            Metric::Brier => ("Brier score", "Brier score [0 to 1]"),
-            Metric::Ece => ("Calibration error", "ECE [0 to 1]"),
-        };
+        let (name, axis) = words(metric);
         let direction =
             if metric.higher_is_better() { "↑ higher is better" } else { "↓ lower is better" };
         (format!("{name} {direction}"), axis)
@@ -60,7 +53,7 @@ impl Measure {
     pub(crate) fn chart<'a>(self, lines: impl Iterator<Item = (&'a str, Look, &'a [Run])>) -> Chart {
         let (title, axis) = self.words();
         let series = lines.map(|(label, look, runs)| self.series(label, look, runs)).collect();
-        Chart { title, x_label: "interventional samples".into(), y_label: axis.into(), series }
+        Chart { title, x_label: "interventional samples".into(), y_label: axis.into(), steps: false, series }
     }
 
     fn points(self, run: &Run) -> Vec<(f64, f64)> {
@@ -83,6 +76,19 @@ impl Measure {
             Point { x, y: mean.map(|m| m.mean), error: mean.and_then(|m| m.standard_error), note }
         };
         Series { label: label.to_string(), look, points: places.into_iter().map(point).collect() }
+    }
+}
+
+/// (name, axis label with unit) of a metric.
+pub(crate) fn words(metric: Metric) -> (&'static str, &'static str) {
+    match metric {
+        Metric::Eshd => ("E-SHD", "E-SHD [edges]"),
+        Metric::Esid => ("E-SID", "E-SID [node pairs]"),
+        Metric::Auroc => ("AUROC", "AUROC [0 to 1]"),
+        Metric::Auprc => ("AUPRC", "AUPRC [0 to 1]"),
+        Metric::Ef1 => ("E-F1", "E-F1 [0 to 1]"),
+        Metric::Brier => ("Brier score", "Brier score [0 to 1]"),
+        Metric::Ece => ("Calibration error", "ECE [0 to 1]"),
     }
 }
 
@@ -115,9 +121,13 @@ pub(crate) fn figures(study: &Study) -> Vec<(String, Figure)> {
         if name.is_empty() || study.settings.iter().filter(|other| same(other)).count() > 1 {
             name = format!("{}-{name}", k + 1).trim_end_matches('-').to_string();
         }
-        for (measure, mut chart) in charts(setting, &looks) {
+        let measures = charts(setting, &looks).into_iter().map(|(measure, chart)| (measure.stem(), chart));
+        let named = measures.map(|(measure, chart)| (format!("{name}-{measure}"), chart));
+        let reached = levels::charts(setting, &study.baseline, &looks).into_iter();
+        let reached = reached.map(|(metric, chart)| (format!("{name}-reached-{}", metric.name()), chart));
+        for (stem, mut chart) in named.chain(reached) {
             chart.title = format!("{} – {}", chart.title, setting.name);
-            figures.push((format!("{name}-{}", measure.stem()), chart.draw_with_legend()));
+            figures.push((stem, chart.draw_with_legend()));
         }
     }
     figures
@@ -152,6 +162,7 @@ pub(crate) fn section(study: &Study) -> String {
             html.push_str("<p>No run has a value yet.</p>\n");
         }
         html.push_str(&area_table(setting, &study.baseline));
+        html.push_str(&levels::section(setting, &study.baseline, &looks));
         html.push_str("</section>\n");
     }
     html
@@ -168,22 +179,29 @@ fn seeds(setting: &Setting) -> String {
     }
 }
 
+/// The curves of all runs of a setting over what `x` gives for a round.
+pub(crate) fn curves(setting: &Setting, metric: Metric, x: impl Fn(&Run, &MetricRow) -> usize) -> Vec<Curve> {
+    let points = |run: &Run| {
+        let value = |row| Measure::Metric(metric).of(row).unwrap_or(f64::NAN);
+        run.rows.iter().map(|row| (x(run, row) as f64, value(row))).collect()
+    };
+    let of_line = setting.lines.iter().flat_map(|line| line.runs.iter().map(move |run| (line, run)));
+    let curve = |(line, run): (&Line, &Run)| Curve {
+        setting: setting.name.clone(),
+        line: line.label.clone(),
+        seed: run.seed,
+        points: points(run),
+    };
+    of_line.map(curve).collect()
+}
+
 /// Mean heights of the curves, and how they differ from the baseline's on the same seeds.
 pub(crate) fn area_table(setting: &Setting, baseline: &str) -> String {
-    let curves = |metric: Metric| -> Vec<Curve> {
-        let of_line = setting.lines.iter().flat_map(|line| line.runs.iter().map(move |run| (line, run)));
-        let curve = |(line, run): (&crate::model::Line, &Run)| Curve {
-            setting: setting.name.clone(),
-            line: line.label.clone(),
-            seed: run.seed,
-            points: Measure::Metric(metric).points(run),
-        };
-        of_line.map(curve).collect()
-    };
+    let samples = |_: &Run, row: &MetricRow| row.interventional_samples;
     let mut rows = String::new();
     let mut incomplete = 0;
     for metric in Metric::ALL {
-        let table = compare(&curves(metric), metric, baseline);
+        let table = compare(&curves(setting, metric, samples), metric, baseline);
         if table.iter().all(|row| row.area.is_none()) {
             continue;
         }
@@ -218,6 +236,16 @@ pub(crate) fn area_table(setting: &Setting, baseline: &str) -> String {
     )
 }
 
+/// A p-value, marked if it is significant.
+pub(crate) fn verdict(p: f64, better: bool) -> String {
+    let text = escape(&p_value(p));
+    match (p < 0.05, better) {
+        (false, _) => text,
+        (true, true) => format!("<span class=\"good\">✓ {text}</span>"),
+        (true, false) => format!("<span class=\"bad\">✗ {text}</span>"),
+    }
+}
+
 fn table_row(row: &Comparison, metric: Metric) -> String {
     let area = row.area.map_or(number(None), |area| with_error(area.mean, area.standard_error));
     let runs = row.area.map_or(0, |area| area.count);
@@ -225,24 +253,17 @@ fn table_row(row: &Comparison, metric: Metric) -> String {
         || ["–".to_string(), "–".to_string(), "–".to_string()],
         |against| {
             let mean = against.difference.mean;
-            let verdict = match (against.p < 0.05, (mean > 0.0) == metric.higher_is_better()) {
-                (false, _) => p_value(against.p),
-                (true, true) => format!("<span class=\"good\">✓ {}</span>", escape(&p_value(against.p))),
-                (true, false) => format!("<span class=\"bad\">✗ {}</span>", escape(&p_value(against.p))),
-            };
+            let verdict = verdict(against.p, (mean > 0.0) == metric.higher_is_better());
             let counts = format!("{}/{}/{}", against.wins, against.ties, against.losses);
             [with_error(mean, against.difference.standard_error), verdict, counts]
         },
     );
     let [difference, p, counts] = cells;
-    let number = |text: &str| format!("<td class=\"number\">{text}</td>");
-    format!(
-        "<tr><th scope=\"row\">{}</th>{}{}{}{}{}</tr>\n",
-        escape(&row.line),
-        number(&runs.to_string()),
-        number(&area),
-        number(&difference),
-        number(&p),
-        number(&counts)
-    )
+    line_row(&row.line, &[runs.to_string(), area, difference, p, counts])
+}
+
+/// A row of a table with a line per row; the cells are HTML.
+pub(crate) fn line_row(line: &str, cells: &[String]) -> String {
+    let cells: String = cells.iter().map(|cell| format!("<td class=\"number\">{cell}</td>")).collect();
+    format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escape(line))
 }

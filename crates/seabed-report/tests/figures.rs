@@ -4,7 +4,7 @@ mod common;
 
 use seabed_report::{
     Line, MetricRow, Run, RunView, Section, Setting, Study, page, run_figures, run_html, study_figures,
-    study_html,
+    study_html, study_sentences,
 };
 
 /// Two lines, two seeds, three rounds, one metric.
@@ -16,7 +16,7 @@ fn small() -> Study {
             eshd: *eshd,
             ..MetricRow::default()
         };
-        Run { seed, rows: values.iter().enumerate().map(row).collect() }
+        Run { seed, rows: values.iter().enumerate().map(row).collect(), replicates: 5 }
     };
     let line = |label: &str, runs: Vec<Run>| Line { label: label.into(), runs };
     let lines = vec![
@@ -33,16 +33,54 @@ fn small() -> Study {
 #[test]
 fn a_figure() {
     let figures = study_figures(&small());
-    assert_eq!(figures.len(), 1, "only metrics that have values are drawn");
+    assert_eq!(figures.len(), 2, "only metrics that have values are drawn");
     assert_eq!(figures[0].0, "linear-er-d-5-eshd");
     insta::assert_snapshot!(figures[0].1);
+    assert_eq!(figures[1].0, "linear-er-d-5-reached-eshd");
+    insta::assert_snapshot!("a_figure_of_steps", figures[1].1);
 }
 
 #[test]
 fn the_table_of_areas() {
     let html = study_html(&small());
-    let table = html.split_once("<h3>Areas").unwrap().1.split("</section>").next().unwrap();
+    let table = html.split_once("<h3>Areas").unwrap().1.split("<h3>").next().unwrap();
     insta::assert_snapshot!(format!("<h3>Areas{table}"));
+}
+
+#[test]
+fn the_experiments_needed() {
+    let html = study_html(&small());
+    let table = html.split_once("<h3>Experiments needed").unwrap().1.split("</section>").next().unwrap();
+    let without_figures = table.split("</svg>").last().unwrap();
+    insta::assert_snapshot!(without_figures);
+    // Seed 1: at 6 after 4 experiments, seed 2: at 4; random needs all 4, and so does soft-cbed for lack of values.
+    assert_eq!(
+        study_sentences(&small()),
+        "experiments until the E-SHD is where random ends:\n  \
+         soft-cbed: 4 experiments (median) where random needed 4; 1.00 of them, p = 1.00, 2 worlds\n"
+    );
+}
+
+#[test]
+fn nothing_is_said_about_experiments_without_a_baseline_or_another_line() {
+    let mut study = small();
+    study.baseline = "chance".into();
+    assert_eq!(study_sentences(&study), "");
+    assert!(!study_html(&study).contains("Experiments needed"));
+    assert_eq!(study_figures(&study).len(), 1);
+    let mut alone = small();
+    alone.settings[0].lines.pop();
+    assert_eq!(study_sentences(&alone), "");
+    // A baseline that learns nothing: said, but not drawn.
+    let mut flat = small();
+    flat.settings[0].lines[0]
+        .runs
+        .iter_mut()
+        .flat_map(|run| &mut run.rows)
+        .for_each(|row| row.eshd = Some(9.0));
+    assert!(study_sentences(&flat).contains("random learned nothing in any of 2 worlds"));
+    assert!(study_html(&flat).contains("say nothing and are left out: 2 (E-SHD)."));
+    assert_eq!(study_figures(&flat).len(), 1);
 }
 
 #[test]
@@ -82,7 +120,11 @@ fn gaps_split_a_line_and_its_band() {
 #[test]
 fn one_seed_has_no_band() {
     assert!(study_figures(&common::study(1)).iter().all(|(_, svg)| !svg.contains("class=\"band")));
-    assert!(study_figures(&common::study(2)).iter().all(|(_, svg)| svg.contains("class=\"band")));
+    // A share of worlds is one number, however many there are.
+    let mean = |stem: &str| !stem.contains("-reached-");
+    assert!(
+        study_figures(&common::study(2)).iter().all(|(stem, svg)| mean(stem) == svg.contains("class=\"band"))
+    );
 }
 
 #[test]

@@ -20,6 +20,7 @@ pub use folder::RunFolder;
 pub use grid::{Factor, Planned, expand};
 pub use presets::{PRESETS, preset};
 pub use record::Fitted;
+pub use results::default_baseline;
 pub use run::{Events, RunEvent, run};
 pub use simulated_world::{MechanismName, SimulatedWorld, WorldKind, WorldSettings};
 pub use sweep::{Outcome, RunState, Sweep};

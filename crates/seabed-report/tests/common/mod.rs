@@ -43,8 +43,11 @@ pub fn study(seeds: usize) -> Study {
         ("soft-cbed / sample", 0.06),
     ];
     let line = |k: usize, setting: usize| {
-        let run =
-            |seed: usize| Run { seed: seed as u64, rows: rows(10, lines[k].1, seed * 31 + k * 7 + setting) };
+        let run = |seed: usize| Run {
+            seed: seed as u64,
+            rows: rows(10, lines[k].1, seed * 31 + k * 7 + setting),
+            replicates: 2,
+        };
         Line { label: lines[k].0.to_string(), runs: (0..seeds).map(run).collect() }
     };
     let setting = |name: &str, s: usize| Setting {

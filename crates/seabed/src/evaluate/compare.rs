@@ -61,7 +61,7 @@ pub struct Curve {
     pub line: String,
     /// Same setting and seed: same world and same initial data.
     pub seed: u64,
-    /// (interventional samples, value) after each round; a value that is not finite is missing.
+    /// (interventional samples or experiments so far, value) after each round; a value that is not finite is missing.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -163,13 +163,8 @@ pub struct Comparison {
 /// Only runs that span the whole range of interventional samples of their setting count, as the mean height of a run
 /// that stopped early is another quantity.
 pub fn compare(curves: &[Curve], metric: Metric, baseline: &str) -> Vec<Comparison> {
-    let mut keys: Vec<(&str, &str)> = Vec::new();
-    for curve in curves {
-        if !keys.contains(&(&curve.setting, &curve.line)) {
-            keys.push((&curve.setting, &curve.line));
-        }
-    }
-    keys.into_iter()
+    lines_of(curves)
+        .into_iter()
         .map(|(setting, line)| {
             let of_setting: Vec<&Curve> = curves.iter().filter(|curve| curve.setting == setting).collect();
             let range = range_of(of_setting.iter().flat_map(|curve| present(&curve.points)));
@@ -193,6 +188,17 @@ pub fn compare(curves: &[Curve], metric: Metric, baseline: &str) -> Vec<Comparis
         .collect()
 }
 
+/// Every (setting, line), in the order of their first curves.
+pub(super) fn lines_of(curves: &[Curve]) -> Vec<(&str, &str)> {
+    let mut lines: Vec<(&str, &str)> = Vec::new();
+    for curve in curves {
+        if !lines.contains(&(&curve.setting, &curve.line)) {
+            lines.push((&curve.setting, &curve.line));
+        }
+    }
+    lines
+}
+
 /// (seed, area) of the runs that span the range.
 fn areas_by_seed(runs: &[&Curve], range: Option<(f64, f64)>) -> Vec<(u64, f64)> {
     let complete = runs.iter().filter(|run| range_of(present(&run.points)) == range);
@@ -200,11 +206,12 @@ fn areas_by_seed(runs: &[&Curve], range: Option<(f64, f64)>) -> Vec<(u64, f64)> 
 }
 
 /// The least and the largest x.
-fn range_of(points: impl Iterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
+pub(super) fn range_of(points: impl Iterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
     points.map(|point| (point.0, point.0)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
-fn present(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> + '_ {
+/// The points that have a value.
+pub(super) fn present(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> + '_ {
     points.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite())
 }
 

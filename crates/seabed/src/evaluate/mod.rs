@@ -1,10 +1,12 @@
 //! How close a belief is to the truth, and how easy the data make it.
 //!
 //! Everything is a function of an [`Ensemble`] or its edge probabilities and the true graph; posteriors and worlds
-//! are not needed. `compare` compares many runs. Edges are counted over all ordered pairs of different variables.
+//! are not needed. `compare` compares many runs, `experiments_needed` says when one knows as much as another does at its
+//! end. Edges are counted over all ordered pairs of different variables.
 
 mod compare;
 mod edges;
+mod levels;
 mod likelihood;
 mod round;
 mod sortability;
@@ -14,6 +16,7 @@ pub use compare::{
     Comparison, Curve, Mean, Metric, Paired, area_under_curve, compare, mean, mean_curve, paired,
 };
 pub use edges::{Bin, area_under_roc, average_precision, brier, calibration, expected_calibration_error};
+pub use levels::{Estimate, LEVEL_METRICS, Needed, NeededInWorld, Saved, experiments_needed};
 pub use likelihood::held_out_log_likelihood;
 pub use round::MetricRow;
 pub use sortability::{Sortability, SortabilityError, sortability};

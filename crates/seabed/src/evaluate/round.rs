@@ -39,6 +39,11 @@ pub struct MetricRow {
 }
 
 impl MetricRow {
+    /// Experiments carried out so far, each of which gave `replicates` rows.
+    pub fn experiments(&self, replicates: usize) -> usize {
+        self.interventional_samples / replicates.max(1)
+    }
+
     /// The value of a metric, if the round has it.
     pub fn metric(&self, metric: Metric) -> Option<f64> {
         match metric {
