@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use seabed::belief::GraphBelief;
+use seabed::belief::{self, GraphBelief};
 use seabed::data::{Dataset, write_atomically};
 use seabed::design::{Belief, Designer, Estimator, Goal, Strategy, Values};
 use seabed::num::random::Seed;
@@ -135,7 +135,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut designer = designer(arguments);
     designer.check()?;
     stop_on_interrupt();
-    let (ensemble, graphs, data) = belief(arguments)?;
+    let (ensemble, graphs, data) = believed(arguments)?;
     let belief = Belief { models: &ensemble, graphs: graphs.as_ref() };
     let names = ensemble.names();
     designer.goal = arguments.goal.as_deref().map_or(Ok(Goal::Everything), |text| parse_goal(text, names))?;
@@ -176,11 +176,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// What is believed, and the data it was fitted to, if any.
 type Believed = (Ensemble, Option<GraphBelief>, Option<Dataset>);
 
-fn belief(arguments: &Arguments) -> Result<Believed, Failure> {
+fn believed(arguments: &Arguments) -> Result<Believed, Failure> {
     let path = &arguments.belief;
     let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
     if !matches!(extension.as_deref(), Some("csv" | "parquet")) {
-        return Ok((Ensemble::read(path)?, None, None));
+        let (models, graphs) = belief::read(path)?;
+        return Ok((models, graphs, None));
     }
     let data = read_data(path, &arguments.ignore)?;
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
