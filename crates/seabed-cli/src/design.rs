@@ -9,42 +9,43 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use seabed::belief::GraphBelief;
+use seabed::belief::{self, GraphBelief};
 use seabed::data::{Dataset, write_atomically};
-use seabed::design::{Belief, Designer, Estimator, Goal, Strategy, Values};
+use seabed::design::{Belief, DesignError, Designer, Estimator, Goal, Strategy, Values};
 use seabed::num::random::Seed;
 use seabed::observer::Stage;
 use seabed::posterior::{PosteriorKind, PosteriorSettings, Start};
 use seabed::scm::Ensemble;
 use seabed_lab::write_form;
+use serde_json::json;
 
 use crate::clock::cpu_time;
 use crate::failure::Failure;
 use crate::fit::read_knowledge;
 use crate::progress::{Bar, stop_on_interrupt};
 use crate::read::read_data;
+use crate::strategy::StrategyOptions;
 use crate::wording::{POSTERIOR_HELP, posterior_parser};
 
 pub use question::parse_goal;
 
 /// Choose the next batch of experiments: which variables to set, and to which values.
 ///
-/// Starts from an ensemble (.npz, .json), or from data (.csv, .parquet), which are first fitted as by `seabed fit`.
-/// Prints the expected information of each experiment about the causal model, in nats, and that of the whole batch.
+/// Starts from what `seabed fit --out` saved (.npz, .json), or from data (.csv, .parquet), which are first fitted as by
+/// `seabed fit`. Prints what each experiment is expected to teach, and the whole batch.
 /// --out writes a form for the laboratory to fill in.
 #[derive(Args)]
 #[command(
     after_help = "Example: seabed design data.csv --batch 8 --target X1 --target X3 --levels X3=0,1,2 --out batch.csv"
 )]
 pub struct Arguments {
-    /// An ensemble (.npz, .json), or data to fit first (.csv, .parquet).
+    /// A belief or an ensemble (.npz, .json), or data to fit first (.csv, .parquet).
     belief: PathBuf,
     /// Number of experiments.
     #[arg(long, default_value_t = 10, value_name = "COUNT", allow_negative_numbers = true)]
     batch: usize,
-    /// How the batch is chosen.
-    #[arg(long, default_value = "soft-cbed", value_name = "NAME", value_parser = strategy)]
-    strategy: Strategy,
+    #[command(flatten)]
+    strategy: StrategyOptions,
     /// How values are chosen.
     #[arg(long, value_enum, default_value_t = ValuesName::GpUcb)]
     values: ValuesName,
@@ -66,9 +67,9 @@ pub struct Arguments {
     /// Temperature of the soft strategies, in nats: lower values favour the best designs more.
     #[arg(long, default_value_t = 2.0, value_name = "NATS", allow_negative_numbers = true)]
     temperature: f64,
-    /// How information is estimated.
-    #[arg(long, value_enum, default_value_t = EstimatorName::Nested)]
-    estimator: EstimatorName,
+    /// How information about the model is estimated: chooses by it, unless a strategy is given [default: nested].
+    #[arg(long, value_enum)]
+    estimator: Option<EstimatorName>,
     /// What to learn: `edge=A,B`, `parents=A`, `descendants=A` or `effect=A,B` [default: the whole model].
     #[arg(long, value_name = "QUESTION")]
     goal: Option<String>,
@@ -124,18 +125,16 @@ enum EstimatorName {
     Entropy,
 }
 
-fn strategy(name: &str) -> Result<Strategy, String> {
-    let known = Strategy::ALL.iter().find(|(known, _)| *known == name);
-    let names: Vec<&str> = Strategy::ALL.iter().map(|(known, _)| *known).collect();
-    known.map(|(_, strategy)| *strategy).ok_or_else(|| format!("the strategies are {}", names.join(", ")))
-}
-
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (clock, cpu) = (Instant::now(), cpu_time());
+    // An estimator is one of information about the model.
+    let of_model = arguments.estimator.map(|_| Strategy::recommended(false));
+    let asked = arguments.strategy.asked().or(of_model);
     let mut designer = designer(arguments);
     designer.check()?;
     stop_on_interrupt();
-    let (ensemble, graphs, data) = belief(arguments)?;
+    let (ensemble, graphs, data) = believed(arguments, asked)?;
+    designer.strategy = asked.unwrap_or(Strategy::recommended(graphs.is_some()));
     let belief = Belief { models: &ensemble, graphs: graphs.as_ref() };
     let names = ensemble.names();
     designer.goal = arguments.goal.as_deref().map_or(Ok(Goal::Everything), |text| parse_goal(text, names))?;
@@ -166,7 +165,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let (seconds, cpu_seconds) = used();
     let written = if arguments.json {
-        writeln!(io::stdout().lock(), "{}", print::as_json(&batch, &ensemble, seconds, cpu_seconds))
+        let mut value = print::as_json(&batch, &ensemble, seconds, cpu_seconds);
+        value["strategy"] = json!(designer.strategy);
+        writeln!(io::stdout().lock(), "{value}")
     } else {
         print::as_text(&batch, &ensemble, &designer, seconds)
     };
@@ -176,17 +177,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// What is believed, and the data it was fitted to, if any.
 type Believed = (Ensemble, Option<GraphBelief>, Option<Dataset>);
 
-fn belief(arguments: &Arguments) -> Result<Believed, Failure> {
+fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, Failure> {
     let path = &arguments.belief;
     let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
     if !matches!(extension.as_deref(), Some("csv" | "parquet")) {
-        return Ok((Ensemble::read(path)?, None, None));
+        let (models, graphs) = belief::read(path)?;
+        return Ok((models, graphs, None));
     }
     let data = read_data(path, &arguments.ignore)?;
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
     let mut settings = PosteriorSettings::for_own_data(arguments.posterior);
     settings.draws = arguments.draws.unwrap_or(settings.draws);
     let posterior = settings.check(None)?;
+    if asked.is_some_and(|strategy| strategy.parts().0.needs_graphs()) && !posterior.gives_graphs() {
+        return Err(DesignError::NoGraphs.into());
+    }
     let start = Start::fresh(Seed::new(arguments.seed));
     let fit =
         posterior.fit(&data, &knowledge, start, &Stage { observer: &Bar::new(), name: "fit".into() })?;
@@ -196,10 +201,10 @@ fn belief(arguments: &Arguments) -> Result<Believed, Failure> {
     Ok((fit.ensemble, fit.graphs, Some(data)))
 }
 
-/// Everything but the goal, which needs the names of the variables.
+/// Everything but the strategy and the goal, for which the belief must be known.
 fn designer(arguments: &Arguments) -> Designer {
     Designer {
-        strategy: arguments.strategy,
+        strategy: Strategy::recommended(false),
         values: match arguments.values {
             ValuesName::Fixed => Values::Fixed(arguments.fixed_value),
             ValuesName::Sample => Values::Sample,
@@ -213,9 +218,9 @@ fn designer(arguments: &Arguments) -> Designer {
         evaluations: arguments.evaluations,
         temperature: arguments.temperature,
         estimator: match arguments.estimator {
-            EstimatorName::Nested => Estimator::Nested,
-            EstimatorName::Bound => Estimator::Bound,
-            EstimatorName::Entropy => Estimator::Entropy,
+            None | Some(EstimatorName::Nested) => Estimator::Nested,
+            Some(EstimatorName::Bound) => Estimator::Bound,
+            Some(EstimatorName::Entropy) => Estimator::Entropy,
         },
         goal: Goal::Everything,
     }

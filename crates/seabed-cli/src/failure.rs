@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use seabed::ErrorKind;
+use seabed::belief::BeliefFileError;
 use seabed::data::DataError;
 use seabed::design::DesignError;
 use seabed::posterior::FitError;
@@ -87,6 +88,7 @@ with_kind!(DataError, FitError, DesignError, StudyError, LabError);
 bad_input!(
     SettingsError,
     ScmFileError,
+    BeliefFileError,
     SyntheticError,
     InterventionError,
     NetworkError,

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
+use seabed::belief::{self, GraphBelief};
 use seabed::data::{Dataset, write_atomically};
 use seabed::num::random::Seed;
 use seabed::posterior::{Fit, FitError, Knowledge, Posterior, PosteriorKind, Start, State};
@@ -22,8 +23,8 @@ use crate::wording::{POSTERIOR_HELP, posterior_parser};
 
 /// Learn a posterior over causal models from data.
 ///
-/// Prints the most probable edges. --out saves the ensemble of models, which `seabed evaluate` reads (.npz opens in
-/// numpy, .json is for small ones). The same command gives the same result on any number of threads, whatever the
+/// Prints the most probable edges. --out saves the models and, of mcmc, the graphs, which `seabed evaluate` and `seabed
+/// design` read (.npz opens in numpy, .json is for small ones). The same command gives the same result on any number of threads, whatever the
 /// order of the columns.
 #[derive(Args)]
 #[command(after_help = "Example: seabed fit data.csv --knowledge knowledge.toml --out belief.npz\n\n\
@@ -43,7 +44,7 @@ pub struct Arguments {
     /// Random seed.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Save the ensemble: .npz or .json.
+    /// Save what was learned: .npz or .json.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print JSON instead of text.
@@ -55,26 +56,24 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (clock, cpu) = (Instant::now(), cpu_time());
-    let format = arguments.out.as_deref().map(ensemble_format).transpose()?;
+    let format = arguments.out.as_deref().map(belief_format).transpose()?;
     let data = read_data(&arguments.data, &arguments.ignore)?;
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
     let posterior = arguments.options.posterior(arguments.posterior, &data)?;
     for remark in posterior.remarks(&data) {
         eprintln!("note: {remark}");
     }
-    let (ensemble, learned) = match &posterior {
+    let learned = match &posterior {
         Posterior::Bootstrap(bootstrap) if arguments.options.single => {
             let (found, scm) = bootstrap.single(&data, &knowledge)?;
             let ensemble = Ensemble::uniform(vec![scm]).expect("one model is an ensemble");
-            (ensemble.clone(), print::Learned::Single(ensemble, Box::new(found)))
+            print::Learned::Single(ensemble, Box::new(found))
         }
-        _ => {
-            let fit = run_fit(arguments, &posterior, &data, &knowledge)?;
-            (fit.ensemble.clone(), print::Learned::Fit(Box::new(fit)))
-        }
+        _ => print::Learned::Fit(Box::new(run_fit(arguments, &posterior, &data, &knowledge)?)),
     };
     if let (Some(path), Some(format)) = (&arguments.out, format) {
-        write_atomically(path, |out| out.write_all(&format.bytes(&ensemble)))
+        let (models, graphs) = learned.belief();
+        write_atomically(path, |out| out.write_all(&format.bytes(models, graphs)))
             .map_err(|error| Failure::writing(Some(path), error))?;
     }
     let seconds = clock.elapsed().as_secs_f64();
@@ -134,25 +133,25 @@ fn run_fit(
     Ok(fit)
 }
 
-/// The file formats of an ensemble.
-enum EnsembleFormat {
+/// The file formats of a belief.
+enum BeliefFormat {
     Json,
     Npz,
 }
 
-impl EnsembleFormat {
-    fn bytes(&self, ensemble: &Ensemble) -> Vec<u8> {
+impl BeliefFormat {
+    fn bytes(&self, models: &Ensemble, graphs: Option<&GraphBelief>) -> Vec<u8> {
         match self {
-            Self::Json => ensemble.to_json().into_bytes(),
-            Self::Npz => ensemble.to_npz(),
+            Self::Json => belief::to_json(models, graphs).into_bytes(),
+            Self::Npz => belief::to_npz(models, graphs),
         }
     }
 }
 
-fn ensemble_format(path: &Path) -> Result<EnsembleFormat, Failure> {
+fn belief_format(path: &Path) -> Result<BeliefFormat, Failure> {
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("json") => Ok(EnsembleFormat::Json),
-        Some("npz") => Ok(EnsembleFormat::Npz),
+        Some("json") => Ok(BeliefFormat::Json),
+        Some("npz") => Ok(BeliefFormat::Npz),
         _ => Err(Failure::Input(anyhow::anyhow!(
             "{}: ensembles are written as .npz or .json; the name must end in one of them",
             path.display()

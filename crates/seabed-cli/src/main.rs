@@ -17,6 +17,7 @@ mod rounds;
 mod run;
 mod settings;
 mod simulate;
+mod strategy;
 mod sweep;
 mod wording;
 

@@ -133,7 +133,7 @@ fn the_guide_to_studies_works() {
 #[test]
 fn the_guide_to_posteriors_works() {
     let (folder, commands) = follow_guide("posteriors.md");
-    assert_eq!(commands, 5);
+    assert_eq!(commands, 6);
     assert!(folder.path().join("belief.npz").exists());
 }
 
@@ -504,6 +504,32 @@ fn design_takes_data_too() {
     assert_eq!(batch["batch"].as_array().unwrap().len(), 5);
 }
 
+/// What `fit` saved of the graphs gives the batch that the data give, and decides on the strategy.
+#[test]
+fn design_takes_the_graphs_that_fit_saved() {
+    let folder = linear_world();
+    let read = |arguments: &str| -> serde_json::Value {
+        serde_json::from_str(&output(folder.path(), &format!("{arguments} --json"))).unwrap()
+    };
+    let posterior = "--posterior mcmc-linear --draws 20";
+    let constraints = "--batch 3 --samples 20 --range -3:3";
+    read(&format!("fit data.csv {posterior} --out belief.npz"));
+    read(&format!("fit data.csv {posterior} --out belief.json"));
+    let from_data = read(&format!("design data.csv {posterior} {constraints} --strategy greedy-edges"));
+    for belief in ["belief.npz", "belief.json"] {
+        let saved = read(&format!("design {belief} {constraints}"));
+        assert_eq!((&saved["batch"], &saved["strategy"]), (&from_data["batch"], &"greedy-edges".into()));
+    }
+    let named =
+        |options: &str| read(&format!("design belief.npz {constraints} {options}"))["strategy"].clone();
+    assert_eq!(named("--utility ancestors"), "greedy-ancestors");
+    assert_eq!(named("--utility model"), "greedy-cbed");
+    assert_eq!(named("--estimator bound"), "greedy-cbed");
+    assert_eq!(named("--goal parents=X2"), "greedy-edges");
+    let edges = output(folder.path(), "evaluate --ensemble belief.npz --truth truth.csv");
+    assert_eq!(edges, output(folder.path(), "evaluate --ensemble belief.json --truth truth.csv"));
+}
+
 #[test]
 fn fit_gives_the_same_bytes_on_any_number_of_threads() {
     let folder = linear_world();
@@ -557,6 +583,9 @@ fn errors_say_what_to_do_and_nothing_is_written() {
         "fit good.csv --posterior bootstrap --start cyclic.csv",
         "fit short.csv --posterior bootstrap --draws 5 --out belief.npz",
         "design model1.json --strategy best",
+        "design model1.json --utility best",
+        "design model1.json --utility edges",
+        "design model1.json --utility model --strategy cbed",
         "design model1.json --target Q",
         "design model1.json --target A --forbid A",
         "design model1.json --range 1",

@@ -291,7 +291,7 @@ fn bad_files_are_named_and_left_alone() {
     done(at, "lab add c.lab data.csv --again");
     assert!(refused(at, "lab new c.lab --variables c.toml", 2).contains("the file already exists"));
     assert!(refused(at, "lab new c.lab --from data.csv", 2).contains("the file already exists"));
-    assert!(refused(at, "lab propose c.lab --strategy best", 2).contains("expected one of `cbed`"));
+    assert!(refused(at, "lab propose c.lab --strategy best", 2).contains("the strategies are cbed"));
     assert!(refused(at, "lab propose c.lab --posterior best", 2).contains("possible values: mcmc-gp"));
     assert!(refused(at, "lab propose c.lab --set design.sample=3", 2).contains("unknown field `sample`"));
     assert!(refused(at, "lab propose c.lab --budget 0.5", 2).contains("the cheapest experiment costs 1"));

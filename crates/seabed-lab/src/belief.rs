@@ -6,6 +6,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use seabed::belief::{self, GraphBelief};
 use seabed::campaign::CampaignError;
 use seabed::data::Dataset;
 use seabed::observer::{Observer, Progress};
@@ -14,10 +15,11 @@ use seabed::scm::Ensemble;
 use serde::{Deserialize, Serialize};
 
 use super::intake::hash;
+use super::propose::ProposalRequest;
 use super::state::State;
 use super::{Lab, LabError, time};
 
-/// What is stored of a belief beside the ensemble.
+/// What is stored of a belief beside the ensemble and the graphs.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct BeliefSummary {
     /// Rows it was learned from.
@@ -32,6 +34,9 @@ pub struct BeliefSummary {
     pub edge_entropy: f64,
     /// Draws whose cycles were broken.
     pub repaired_cyclic: usize,
+    /// Graphs that are stored with it, parameters integrated out; `None` in files of versions that did not store them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graphs: Option<usize>,
     /// Why it should not be trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
@@ -50,6 +55,8 @@ pub(super) struct Belief {
     pub(super) id: i64,
     pub(super) summary: BeliefSummary,
     pub(super) ensemble: Ensemble,
+    /// Read only where they are asked for, because their laws are costly to make again.
+    pub(super) graphs: Option<GraphBelief>,
 }
 
 impl Lab {
@@ -60,22 +67,27 @@ impl Lab {
         posterior: &PosteriorSettings,
     ) -> Result<Option<Belief>, LabError> {
         let (Some(data), _) = state.data() else { return Ok(None) };
-        self.stored(&key(&data, state, posterior))
+        self.stored(&key(&data, state, posterior), false)
     }
 
-    /// The belief after the rows in force, stored or fitted now. The observer watches the fit; a stopped fit is continued
-    /// the next time.
+    /// The belief that a request needs after the rows in force, stored or fitted now. The observer watches the fit; a
+    /// stopped fit is continued the next time.
     pub(crate) fn fitted_belief(
         &mut self,
         state: &State,
-        settings: &PosteriorSettings,
+        request: &ProposalRequest,
         observer: &dyn Observer,
     ) -> Result<Belief, LabError> {
         let (Some(data), set_aside) = state.data() else { return Err(LabError::NoData) };
+        let settings = &request.posterior;
         let key = key(&data, state, settings);
-        if let Some(belief) = self.stored(&key)? {
-            return Ok(belief);
-        }
+        let with_graphs = request.design.strategy.parts().0.needs_graphs();
+        let stored = self.stored(&key, with_graphs)?;
+        let without_graphs = match stored {
+            Some(belief) if with_graphs && belief.summary.graphs.is_none() => Some(belief),
+            Some(belief) => return Ok(belief),
+            None => None,
+        };
         let clock = Instant::now();
         let fit = self.fit(state, settings, &data, &key, observer)?;
         let summary = BeliefSummary {
@@ -85,15 +97,22 @@ impl Lab {
             posterior: settings.clone(),
             edge_entropy: fit.ensemble.edge_entropy(),
             repaired_cyclic: fit.repaired,
+            graphs: Some(fit.graphs.as_ref().map_or(0, |graphs| graphs.graphs().len())),
             warning: fit.warning,
             seconds: clock.elapsed().as_secs_f64(),
         };
+        // What an earlier version stored and proposals were designed from stays, and the graphs are added.
+        let (summary, ensemble) = match without_graphs {
+            Some(old) => (BeliefSummary { graphs: summary.graphs, ..old.summary }, old.ensemble),
+            None => (summary, fit.ensemble),
+        };
         let text = serde_json::to_string(&summary).expect("numbers and texts");
-        let id = self.store_belief(&key, &time::now(), &text, &fit.ensemble.to_npz())?;
+        let file = belief::to_npz(&ensemble, fit.graphs.as_ref());
+        let id = self.store_belief(&key, &time::now(), &text, &file)?;
         if let Some(state) = &fit.state {
             self.store_unfinished(NEWEST, &state.to_json())?;
         }
-        Ok(Belief { id, summary, ensemble: fit.ensemble })
+        Ok(Belief { id, summary, ensemble, graphs: fit.graphs })
     }
 
     /// Continues an earlier, stopped fit of the same rows, or starts one that reuses what the newest fit computed.
@@ -120,24 +139,34 @@ impl Lab {
         Ok(fit?)
     }
 
-    fn stored(&self, key: &str) -> Result<Option<Belief>, LabError> {
-        let Some((id, summary, ensemble)) = self.belief(key)? else { return Ok(None) };
-        self.parsed_belief(id, &summary, &ensemble).map(Some)
+    fn stored(&self, key: &str, with_graphs: bool) -> Result<Option<Belief>, LabError> {
+        let Some((id, summary, file)) = self.belief(key)? else { return Ok(None) };
+        let (summary, source) = (self.parsed_summary(id, &summary)?, format!("belief {id}"));
+        let (ensemble, graphs) = if with_graphs {
+            belief::from_bytes(&file, &source)?
+        } else {
+            (Ensemble::from_bytes(&file, &source)?, None)
+        };
+        Ok(Some(Belief { id, summary, ensemble, graphs }))
     }
 
-    /// A belief by its number.
+    /// A belief by its number, without graphs.
     pub(super) fn belief_of(&self, id: i64) -> Result<Belief, LabError> {
-        let (summary, ensemble) = self.belief_numbered(id)?;
-        self.parsed_belief(id, &summary, &ensemble)
+        let (summary, file) = self.belief_numbered(id)?;
+        let ensemble = Ensemble::from_bytes(&file, &format!("belief {id}"))?;
+        Ok(Belief { id, summary: self.parsed_summary(id, &summary)?, ensemble, graphs: None })
     }
 
-    fn parsed_belief(&self, id: i64, summary: &str, ensemble: &[u8]) -> Result<Belief, LabError> {
-        let damaged = |error: serde_json::Error| LabError::Damaged {
+    /// The summary of a belief by its number.
+    pub(super) fn summary_of(&self, id: i64) -> Result<BeliefSummary, LabError> {
+        self.parsed_summary(id, &self.belief_numbered(id)?.0)
+    }
+
+    fn parsed_summary(&self, id: i64, summary: &str) -> Result<BeliefSummary, LabError> {
+        serde_json::from_str(summary).map_err(|error| LabError::Damaged {
             path: self.path.clone(),
             problem: format!("belief {id}: {error}"),
-        };
-        let summary = serde_json::from_str(summary).map_err(damaged)?;
-        Ok(Belief { id, summary, ensemble: Ensemble::from_bytes(ensemble, &format!("belief {id}"))? })
+        })
     }
 }
 

@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use seabed::ErrorKind;
+use seabed::belief::BeliefFileError;
 use seabed::campaign::CampaignError;
 use seabed::data::DataError;
 use seabed::design::DesignError;
@@ -204,6 +205,9 @@ pub enum LabError {
     /// A stored belief that cannot be read.
     #[error(transparent)]
     Scm(#[from] ScmFileError),
+    /// A stored belief about graphs that cannot be read.
+    #[error(transparent)]
+    Graphs(#[from] BeliefFileError),
 }
 
 impl LabError {

@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use seabed::JSON_VERSION;
-use seabed::design::{Batch, DesignRecord, DesignSettings, Designer, ExperimentRecord, Goal};
+use seabed::design::{
+    Batch, DesignError, DesignRecord, DesignSettings, Designer, ExperimentRecord, Goal, Strategy,
+};
 use seabed::observer::Observer;
 use seabed::posterior::{PosteriorKind, PosteriorSettings};
 use seabed::scm::Intervention;
@@ -36,7 +38,11 @@ impl Default for ProposalRequest {
     fn default() -> Self {
         Self {
             posterior: PosteriorSettings::for_own_data(PosteriorKind::McmcGp),
-            design: DesignSettings { batch: 8, ..DesignSettings::default() },
+            design: DesignSettings {
+                batch: 8,
+                strategy: Strategy::recommended(true),
+                ..DesignSettings::default()
+            },
             budget: None,
             max_repeats: None,
             max_targets: 1,
@@ -48,7 +54,10 @@ impl Default for ProposalRequest {
 impl ProposalRequest {
     /// Checks the request before any work. It must survive being stored, so all numbers must be finite.
     fn check(&self) -> Result<(), LabError> {
-        self.posterior.check(None)?;
+        let posterior = self.posterior.check(None)?;
+        if self.design.strategy.parts().0.needs_graphs() && !posterior.gives_graphs() {
+            return Err(LabError::Design(DesignError::NoGraphs));
+        }
         let text = serde_json::to_string(self).expect("numbers and texts");
         match serde_json::from_str::<Self>(&text) {
             Ok(same) if same == *self => Ok(self.design.check()?),
@@ -64,6 +73,8 @@ pub struct Proposed {
     pub id: i64,
     /// The experiments' numbers, in the order of the batch.
     pub experiments: Vec<i64>,
+    /// How it was chosen.
+    pub strategy: Strategy,
     /// What was chosen, in the laboratory's units.
     pub designed: DesignRecord,
     /// The belief it was chosen from.
@@ -77,6 +88,7 @@ pub struct Proposed {
 struct ProposedForm<'a> {
     version: u32,
     proposal: i64,
+    strategy: Strategy,
     batch: Vec<ExperimentForm<'a>>,
     batch_information: f64,
     batch_standard_error: f64,
@@ -122,6 +134,7 @@ impl Serialize for Proposed {
         let form = ProposedForm {
             version: JSON_VERSION,
             proposal: self.id,
+            strategy: self.strategy,
             batch: self.designed.batch.iter().zip(&self.experiments).map(ExperimentForm::new).collect(),
             batch_information: self.designed.information,
             batch_standard_error: self.designed.standard_error,
@@ -147,7 +160,7 @@ impl Lab {
         request.check()?;
         for _ in 0..MOST_TRIES {
             let state = self.state()?;
-            let belief = self.fitted_belief(&state, &request.posterior, observer)?;
+            let belief = self.fitted_belief(&state, request, observer)?;
             let (designed, settings) = designed(&state, &belief, request, observer)?;
             let kept = self.change(|change, now| {
                 // If others have changed the campaign meanwhile, the batch is designed again.
@@ -166,7 +179,8 @@ impl Lab {
             })?;
             if let Some((id, experiments)) = kept {
                 let pending = state.pending().count();
-                return Ok(Proposed { id, experiments, designed, belief: belief.summary, pending });
+                let (strategy, belief) = (request.design.strategy, belief.summary);
+                return Ok(Proposed { id, experiments, strategy, designed, belief, pending });
             }
         }
         Err(LabError::Changing)
@@ -182,11 +196,14 @@ pub(crate) fn designed(
 ) -> Result<(DesignRecord, Vec<Settings>), LabError> {
     let start = Instant::now();
     let (Some(data), _) = state.data() else { return Err(LabError::NoData) };
+    if request.design.strategy.parts().0.needs_graphs() && belief.graphs.is_none() {
+        return Err(LabError::Design(DesignError::NoGraphs));
+    }
     let constraints = state.variables.constraints(request.budget, request.max_repeats, request.max_targets);
     let designer = Designer { goal: request.goal, ..request.design.designer() };
     let mut campaign = state
         .campaign(&data, &request.posterior)?
-        .with_belief(belief.ensemble.clone())
+        .with_belief(belief.ensemble.clone(), belief.graphs.clone())
         .with_constraints(constraints)
         .with_designer(designer)
         .with_pending(state.pending_designs());

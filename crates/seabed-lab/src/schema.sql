@@ -39,7 +39,8 @@ CREATE TABLE measured (
     cells TEXT NOT NULL
 ) STRICT;
 
--- Derived: can be made anew from the rows in force.
+-- Derived: can be made anew from the rows in force. The ensemble is an .npz file, with the graphs if
+-- the fit gave them.
 CREATE TABLE belief (
     id INTEGER PRIMARY KEY,
     key TEXT NOT NULL UNIQUE,

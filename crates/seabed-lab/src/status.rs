@@ -1,6 +1,6 @@
 //! The status of a campaign: what is pending, what each round taught, and whether more experiments are worthwhile.
 
-use seabed::design::DesignRecord;
+use seabed::design::{DesignRecord, Strategy};
 use seabed::observer::Observer;
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use super::propose::{ProposalRequest, as_object, designed};
 use super::state::{State, Status};
 use super::{Lab, LabError};
 
-/// Below this, in nats, no batch is worth the effort.
+/// Below this, in nats or squared errors, no batch is worth the effort.
 const HARDLY_WORTH: f64 = 0.01;
 
 /// Edges listed of each kind.
@@ -54,7 +54,9 @@ pub struct RoundSummary {
     pub interventional: usize,
     /// Entropy of the edge probabilities before the batch, in nats.
     pub edge_entropy: f64,
-    /// Expected information of the batch, in nats.
+    /// How the batch was chosen.
+    pub strategy: Strategy,
+    /// What the batch was expected to teach, in the [unit](seabed::design::Utility::unit) of the strategy.
     pub information: f64,
     /// Its standard error.
     pub standard_error: f64,
@@ -89,7 +91,9 @@ pub struct Summary {
     pub certain: Vec<Edge>,
     /// The edges nearest to one half.
     pub uncertain: Vec<Edge>,
-    /// Expected information of the next batch, given what is pending, in nats, if that was asked for.
+    /// How the last batch was chosen, and another one like it would be.
+    pub strategy: Strategy,
+    /// What the next batch is expected to teach, given what is pending, in the unit of the strategy, if that was asked for.
     pub next_information: Option<f64>,
     /// Its standard error.
     pub next_standard_error: Option<f64>,
@@ -115,7 +119,7 @@ impl Lab {
     pub fn learned_summary(&mut self, observer: &dyn Observer) -> Result<Summary, LabError> {
         let state = self.state()?;
         let request = last_request(&state);
-        let belief = self.fitted_belief(&state, &request.posterior, observer)?;
+        let belief = self.fitted_belief(&state, &request, observer)?;
         let mut summary = self.summarise(&state, Some(&belief))?;
         if state.variables.constraints(None, None, 1).targets().next().is_some() {
             let (next, _) = designed(&state, &belief, &request, observer)?;
@@ -138,7 +142,7 @@ impl Lab {
             proposal: experiment.proposal,
         });
         let rounds = state.proposals.iter().map(|proposal| {
-            let before = self.belief_of(proposal.belief)?.summary;
+            let before = self.summary_of(proposal.belief)?;
             let mine = || state.live().filter(|experiment| experiment.proposal == Some(proposal.id));
             let action = state.actions.iter().find(|action| action.id == proposal.action);
             Ok(RoundSummary {
@@ -147,6 +151,7 @@ impl Lab {
                 rows: before.rows,
                 interventional: before.interventional,
                 edge_entropy: before.edge_entropy,
+                strategy: proposal.request.design.strategy,
                 information: proposal.designed.information,
                 standard_error: proposal.designed.standard_error,
                 done: mine().map(|experiment| experiment.measured().count()).sum(),
@@ -166,6 +171,7 @@ impl Lab {
             not_yet_learned: false,
             certain,
             uncertain,
+            strategy: last_request(state).design.strategy,
             next_information: None,
             next_standard_error: None,
             hardly_worth: None,

@@ -79,7 +79,7 @@ impl Lab {
             .map_err(|error| self.failed(error))
     }
 
-    /// Stores a belief; the state of its unfinished fit is no longer needed.
+    /// Stores a belief, in the place of the same one without graphs; the state of its unfinished fit is no longer needed.
     pub(super) fn store_belief(
         &mut self,
         key: &str,
@@ -90,7 +90,8 @@ impl Lab {
         let kept = (|| {
             let change = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             change.execute(
-                "INSERT INTO belief (key, at, summary, ensemble) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+                "INSERT INTO belief (key, at, summary, ensemble) VALUES (?1, ?2, ?3, ?4) \
+                 ON CONFLICT (key) DO UPDATE SET summary = excluded.summary, ensemble = excluded.ensemble",
                 params![key, at, summary, ensemble],
             )?;
             change.execute("DELETE FROM unfinished WHERE key = ?1", [key])?;
@@ -132,7 +133,7 @@ impl Lab {
             if serde_json::from_str::<super::BeliefSummary>(&summary).is_err() {
                 problems.push(format!("the summary of belief {id} cannot be read"));
             }
-            if let Err(error) = seabed::scm::Ensemble::from_bytes(&ensemble, &format!("belief {id}")) {
+            if let Err(error) = seabed::belief::from_bytes(&ensemble, &format!("belief {id}")) {
                 problems.push(error.to_string());
             }
         }

@@ -11,7 +11,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::belief::GraphBelief;
+use crate::belief::{self, GraphBelief};
 use crate::data::{DataError, Dataset, Names};
 use crate::design::{Batch, Belief, ConstraintError, Constraints, DesignError, Designer, NamedConstraints};
 use crate::num::random::{Purpose, Seed, Stream};
@@ -20,7 +20,7 @@ use crate::posterior::{
     Fit, FitError, Knowledge, KnowledgeError, KnowledgeForm, Posterior, PosteriorKind, PosteriorSettings,
     Start, State,
 };
-use crate::scm::{Ensemble, Intervention, InterventionError, ScmFileError};
+use crate::scm::{Ensemble, Intervention, InterventionError};
 use crate::settings::SettingsError;
 use crate::{ErrorKind, JSON_VERSION};
 
@@ -39,7 +39,7 @@ pub struct Campaign {
     pending: Vec<Intervention>,
     /// The belief after all data, if it was fitted.
     belief: Option<Ensemble>,
-    /// What is believed about the graph; not saved, fitted again where a strategy needs it.
+    /// What is believed about the graph; fitted again where a strategy needs it and it is not known.
     graphs: Option<GraphBelief>,
     /// A fit of these data that was stopped.
     unfinished: Option<State>,
@@ -87,7 +87,7 @@ impl CampaignError {
 
 impl Campaign {
     /// A campaign that starts with these data: they are fitted as by `seabed fit`, every variable that varied can be set
-    /// within what was observed, batches as `seabed design` chooses them. The `with_…` methods change that.
+    /// within what was observed, batches as [`Designer::default`] chooses them. The `with_…` methods change that.
     pub fn new(data: Dataset) -> Self {
         let settings = PosteriorSettings::for_own_data(PosteriorKind::McmcGp);
         Self {
@@ -150,10 +150,10 @@ impl Campaign {
         self
     }
 
-    /// With a belief that was fitted to these data before.
+    /// With a belief that was fitted to these data before, its graphs too where they are known.
     #[must_use]
-    pub fn with_belief(mut self, belief: Ensemble) -> Self {
-        self.belief = Some(belief);
+    pub fn with_belief(mut self, belief: Ensemble, graphs: Option<GraphBelief>) -> Self {
+        (self.belief, self.graphs) = (Some(belief), graphs);
         self
     }
 
@@ -320,7 +320,8 @@ impl Campaign {
             belief: self
                 .belief
                 .as_ref()
-                .map(|belief| serde_json::from_str(&belief.to_json()).expect("our own JSON is valid")),
+                .map(|models| belief::to_json(models, self.graphs.as_ref()))
+                .map(|text| serde_json::from_str(&text).expect("our own JSON is valid")),
             unfinished: self.unfinished.clone(),
             earlier: self.earlier.clone(),
         };
@@ -355,12 +356,12 @@ impl Campaign {
             Intervention::new(settings).map_err(|error: InterventionError| wrong(error.to_string()))
         };
         let belief = |value: Value| {
-            Ensemble::from_bytes(value.to_string().as_bytes(), "belief")
-                .map_err(|error: ScmFileError| wrong(error.to_string()))
+            belief::from_bytes(value.to_string().as_bytes(), "belief")
+                .map_err(|error| wrong(error.to_string()))
         };
         saved.posterior.check()?;
         saved.designer.check()?;
-        let belief = saved.belief.map(belief).transpose()?;
+        let (belief, graphs) = saved.belief.map(belief).transpose()?.unzip();
         if belief.as_ref().is_some_and(|belief| belief.names() != &names) {
             return Err(wrong("its belief is about other variables".into()));
         }
@@ -374,7 +375,7 @@ impl Campaign {
             seed: saved.seed,
             round: saved.round,
             belief,
-            graphs: None,
+            graphs: graphs.flatten(),
             unfinished: saved.unfinished,
             earlier: saved.earlier,
         })

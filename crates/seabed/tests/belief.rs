@@ -1,11 +1,11 @@
 //! Beliefs about graphs as a whole: from a fit, in other units and orders, drawn from, saved and read back.
 
-use seabed::belief::{Given, GraphBelief, Scratch};
+use seabed::belief::{self, Given, GraphBelief, Scratch};
 use seabed::data::Dataset;
 use seabed::num::random::{Purpose, Seed};
 use seabed::posterior::Knowledge;
 use seabed::posterior::mcmc::{Family, Mcmc};
-use seabed::scm::Intervention;
+use seabed::scm::{Ensemble, Intervention};
 use seabed::world::{GraphKind, MechanismKind, NoiseLevels, Synthetic, World};
 
 const FAMILIES: [Family; 2] = [Family::Linear, Family::GaussianProcess];
@@ -28,7 +28,7 @@ fn toy(seed: u64) -> Dataset {
     data
 }
 
-fn belief(family: Family, data: &Dataset) -> GraphBelief {
+fn belief_of(family: Family, data: &Dataset) -> GraphBelief {
     let settings = Mcmc { draws: 4, least_sweeps: 120, most_sweeps: 120, ..Mcmc::of(family) };
     settings.fit(data, &Knowledge::none(data.variables()), Seed::new(3), &()).unwrap().graphs.unwrap()
 }
@@ -78,7 +78,7 @@ fn the_order_of_columns_and_of_rows_shows_nowhere() {
     let shuffled: Vec<String> = [3, 0, 2, 1].map(|k: usize| data.names()[k].clone()).to_vec();
     let other = data.reordered(&shuffled).unwrap();
     for family in FAMILIES {
-        let (a, b) = (belief(family, &data), belief(family, &other));
+        let (a, b) = (belief_of(family, &data), belief_of(family, &other));
         let back = b.reordered(data.names()).unwrap();
         assert_eq!(a.to_json(), back.to_json());
         assert_eq!(a.graphs(), back.graphs());
@@ -99,7 +99,7 @@ fn units_change_nothing_but_units() {
     let targets = (0..data.rows()).map(|row| data.targets(row).clone()).collect();
     let other = Dataset::new(data.names().clone(), columns, targets).unwrap();
     for family in FAMILIES {
-        let (a, b) = (belief(family, &data), belief(family, &other));
+        let (a, b) = (belief_of(family, &data), belief_of(family, &other));
         assert_eq!(a.graphs(), b.graphs());
         let (x, y) = (densities(&a, &data, &[2, 42]), densities(&b, &other, &[2, 42]));
         for (x, y) in x.iter().zip(&y) {
@@ -114,7 +114,7 @@ fn the_same_bytes_on_one_and_on_four_threads_and_from_a_file() {
     for family in FAMILIES {
         let in_pool = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| belief(family, &data))
+            pool.install(|| belief_of(family, &data))
         };
         let (one, four) = (in_pool(1), in_pool(4));
         let text = one.to_json();
@@ -135,7 +135,7 @@ fn the_same_bytes_on_one_and_on_four_threads_and_from_a_file() {
 fn damaged_files_are_refused() {
     let data = toy(5);
     for family in FAMILIES {
-        let text = belief(family, &data).to_json();
+        let text = belief_of(family, &data).to_json();
         let refusal = |text: &str| GraphBelief::from_json(text.as_bytes(), "b.json").unwrap_err().to_string();
         for end in [0, 1, text.len() / 3, text.len() - 1] {
             assert!(refusal(&text[..end]).starts_with("b.json: "));
@@ -172,13 +172,56 @@ fn damaged_files_are_refused() {
     }
 }
 
+#[test]
+fn models_and_graphs_share_a_file() {
+    let data = toy(7);
+    for family in FAMILIES {
+        let settings = Mcmc { draws: 4, least_sweeps: 120, most_sweeps: 120, ..Mcmc::of(family) };
+        let fit = settings.fit(&data, &Knowledge::none(4), Seed::new(3), &()).unwrap();
+        let (models, graphs) = (&fit.ensemble, fit.graphs.as_ref().unwrap());
+        let files =
+            [belief::to_npz(models, Some(graphs)), belief::to_json(models, Some(graphs)).into_bytes()];
+        for bytes in &files {
+            let (read, read_graphs) = belief::from_bytes(bytes, "b").unwrap();
+            assert_eq!(&read, models);
+            assert_eq!(read_graphs.unwrap().to_json(), graphs.to_json());
+            assert_eq!(&Ensemble::from_bytes(bytes, "b").unwrap(), models);
+        }
+        // Without graphs a file is that of the models alone, and read as before.
+        assert_eq!(belief::to_npz(models, None), models.to_npz());
+        assert_eq!(belief::to_json(models, None), models.to_json());
+        assert!(belief::from_bytes(&models.to_npz(), "b").unwrap().1.is_none());
+        assert!(belief::from_bytes(models.to_json().as_bytes(), "b").unwrap().1.is_none());
+        assert!(belief::from_bytes(models.draws()[0].to_json().as_bytes(), "b").unwrap().1.is_none());
+
+        let refusal = |bytes: &[u8]| belief::from_bytes(bytes, "b").unwrap_err().to_string();
+        let text = String::from_utf8(files[1].clone()).unwrap();
+        let changed = |from: &str, to: &str| refusal(text.replacen(from, to, 1).as_bytes());
+        assert!(changed("\"graphs\": {", "\"graphs\": {\"more\": 1, ").starts_with("b: graphs: "));
+        assert!(changed("\"graphs\": {", "\"graphs\": 7, \"x\": {").starts_with("b: "));
+        let other = ["V", "W", "X", "Y"].map(String::from).to_vec().into();
+        let named: Vec<_> = data.columns().to_vec();
+        let targets = (0..data.rows()).map(|row| data.targets(row).clone()).collect();
+        let elsewhere = belief_of(family, &Dataset::new(other, named, targets).unwrap());
+        assert!(refusal(&belief::to_npz(models, Some(&elsewhere))).contains("`graphs` does not fit"));
+        // Every byte of the archive in turn: an error or a belief, never a panic.
+        let archive = &files[0];
+        for place in (0..archive.len()).step_by(archive.len() / 200) {
+            let mut damaged = archive.clone();
+            damaged[place] ^= 0x55;
+            let _ = belief::from_bytes(&damaged, "b");
+            let _ = belief::from_bytes(&archive[..place], "b");
+        }
+    }
+}
+
 /// Mean and second moment of 20 000 draws against those of the density, by trapezoids over 40 standard deviations: z-scores
 /// below 4.5 in 2 kinds, 2 families, 3 numbers of rows.
 #[test]
 fn draws_have_the_moments_of_the_density() {
     let data = toy(6);
     for family in FAMILIES {
-        let belief = belief(family, &data);
+        let belief = belief_of(family, &data);
         let largest = |node: usize| belief.families(node).iter().max_by_key(|family| family.parents.len());
         for node in [0, 3] {
             let family = largest(node).unwrap();

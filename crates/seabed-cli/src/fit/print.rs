@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
+use seabed::belief::GraphBelief;
 use seabed::data::Dataset;
 use seabed::posterior::Fit;
 use seabed::posterior::bootstrap::{GiesResult, Step};
@@ -22,6 +23,14 @@ pub enum Learned {
 }
 
 impl Learned {
+    /// The models, and the graphs where they are known.
+    pub fn belief(&self) -> (&Ensemble, Option<&GraphBelief>) {
+        match self {
+            Self::Fit(fit) => (&fit.ensemble, fit.graphs.as_ref()),
+            Self::Single(ensemble, _) => (ensemble, None),
+        }
+    }
+
     pub fn as_json(&self, data: &Dataset, seconds: f64, cpu_seconds: f64) -> Value {
         let mut value = match self {
             Self::Fit(fit) => serde_json::to_value(fit).expect("plain numbers"),

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use seabed::data::write_atomically;
-use seabed::design::{Strategy, ValuesName};
+use seabed::design::{DesignError, Strategy, ValuesName};
 use seabed::posterior::{PosteriorKind, PosteriorSettings};
 use seabed::settings::Keys;
-use seabed_lab::{ProposalRequest, Proposed, State, experiment_name, write_form};
+use seabed_lab::{LabError, ProposalRequest, Proposed, State, experiment_name, write_form};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
@@ -15,6 +15,7 @@ use super::{Campaign, Opener, describe, input_error, print};
 use crate::design::parse_goal;
 use crate::failure::Failure;
 use crate::progress::{Bar, stop_on_interrupt};
+use crate::strategy::StrategyOptions;
 use crate::wording::{POSTERIOR_HELP, posterior_parser};
 
 /// Propose the next batch of experiments, and write the form to fill in.
@@ -22,9 +23,7 @@ use crate::wording::{POSTERIOR_HELP, posterior_parser};
 /// Fits all complete rows and designs a batch that takes pending experiments into account: those of earlier proposals
 /// without results are not repeated. An interrupted fit is continued.
 #[derive(Args)]
-#[command(
-    after_help = "Example: seabed lab propose cells.lab --batch 8 --strategy greedy-cbed --budget 20 --goal effect=pka,erk"
-)]
+#[command(after_help = "Example: seabed lab propose cells.lab --batch 8 --budget 20 --goal effect=pka,erk")]
 pub struct Propose {
     #[command(flatten)]
     file: Campaign,
@@ -34,10 +33,8 @@ pub struct Propose {
     /// How often each experiment is repeated.
     #[arg(long, default_value_t = 1, value_name = "COUNT")]
     replicates: usize,
-    /// How the batch is chosen: cbed, greedy-cbed, soft-cbed, random, ait, soft-ait or abcd; with Markov chains also
-    /// greedy-edges, greedy-graph and greedy-ancestors.
-    #[arg(long, default_value = "soft-cbed", value_name = "NAME", value_parser = named::<Strategy>)]
-    strategy: Strategy,
+    #[command(flatten)]
+    strategy: StrategyOptions,
     /// How values are chosen: gp-ucb, grid, sample or fixed.
     #[arg(long, default_value = "gp-ucb", value_name = "NAME", value_parser = named::<ValuesName>)]
     values: ValuesName,
@@ -80,9 +77,19 @@ pub fn propose(arguments: &Propose, open: &Opener) -> Result<(), Failure> {
     if let Some(path) = arguments.out.as_ref().filter(|path| path.exists()) {
         return Err(input_error(format!("{}: the file already exists; choose another name", path.display())));
     }
-    let request = request(arguments, &lab.state()?)?;
+    let mut request = request(arguments, &lab.state()?)?;
     stop_on_interrupt();
-    let proposed = lab.propose(&request, &arguments.note, &Bar::new())?;
+    let proposed = match lab.propose(&request, &arguments.note, &Bar::new()) {
+        // Now and then a fit by Markov chains has to leave out the graphs.
+        Err(LabError::Design(DesignError::NoGraphs))
+            if arguments.strategy.asked().is_none()
+                && request.design.strategy == Strategy::recommended(true) =>
+        {
+            request.design.strategy = Strategy::recommended(false);
+            lab.propose(&request, &arguments.note, &Bar::new())?
+        }
+        ended => ended?,
+    };
     let state = lab.state()?;
     let place = arguments.out.clone().unwrap_or_else(|| place(campaign, proposed.id));
     let written = save_form(&place, &state, proposed.id);
@@ -94,9 +101,10 @@ fn request(arguments: &Propose, state: &State) -> Result<ProposalRequest, Failur
     let mut request = ProposalRequest::default();
     request.design.batch = arguments.batch;
     request.design.replicates = arguments.replicates;
-    request.design.strategy = arguments.strategy;
     request.design.values = arguments.values;
     request.posterior = PosteriorSettings::for_own_data(arguments.posterior);
+    let has_graphs = request.posterior.check(None)?.gives_graphs();
+    request.design.strategy = arguments.strategy.asked().unwrap_or(Strategy::recommended(has_graphs));
     request.budget = arguments.budget;
     request.max_repeats = arguments.max_repeats;
     request.max_targets = arguments.max_targets;
@@ -173,10 +181,14 @@ fn print_proposal(
             describe(&experiment.targets, &unit)
         );
     }
-    let unit = arguments.strategy.parts().0.unit();
+    let unit = proposed.strategy.parts().0.unit();
     text += &format!(
-        "together {:.3} ± {:.3} {unit} (maximum {:.3}); entropy of the edges {:.2} nats",
-        designed.information, designed.standard_error, designed.entropy, belief.edge_entropy
+        "together {:.3} ± {:.3} {unit} (maximum {:.3}) by {}; entropy of the edges {:.2} nats",
+        designed.information,
+        designed.standard_error,
+        designed.entropy,
+        proposed.strategy.name(),
+        belief.edge_entropy
     );
     if let Some(place) = place {
         text += &format!("\nfill in {}, then `seabed lab record`", place.display());

@@ -106,8 +106,13 @@ fn text(state: &State, summary: &Summary) -> String {
     }
     text += "\n# Entropy of the edge probabilities, in nats\n";
     for round in &summary.rounds {
-        text +=
-            &format!("before proposal {}: {:.3} ({} rows)\n", round.proposal, round.edge_entropy, round.rows);
+        text += &format!(
+            "before proposal {}, by {}: {:.3} ({} rows)\n",
+            round.proposal,
+            round.strategy.name(),
+            round.edge_entropy,
+            round.rows
+        );
     }
     if let Some(belief) = &summary.belief {
         text += &format!("newest: {:.3} ({} rows)\n", belief.edge_entropy, belief.rows);

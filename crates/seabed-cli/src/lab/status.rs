@@ -62,11 +62,14 @@ fn as_text(summary: &Summary) -> String {
         lines.push(format!("  and {} more; --json lists all", summary.pending.len() - MOST_SHOWN));
     }
     if !summary.rounds.is_empty() {
-        lines.push("proposal  rows  entropy of the edges  information      ±  done  failed  pending".into());
+        lines.push(
+            "proposal  rows  entropy of the edges  information      ±  done  failed  pending  strategy"
+                .into(),
+        );
     }
     for round in &summary.rounds {
         lines.push(format!(
-            "{:>8}  {:>4}  {:>20.2}  {:>11.3}  {:>5.3}  {:>4}  {:>6}  {:>7}",
+            "{:>8}  {:>4}  {:>20.2}  {:>11.3}  {:>5.3}  {:>4}  {:>6}  {:>7}  {}",
             round.proposal,
             round.rows,
             round.edge_entropy,
@@ -74,7 +77,8 @@ fn as_text(summary: &Summary) -> String {
             round.standard_error,
             round.done,
             round.failed,
-            round.pending
+            round.pending,
+            round.strategy.name()
         ));
     }
     if let Some(belief) = &summary.belief {
@@ -90,9 +94,11 @@ fn as_text(summary: &Summary) -> String {
                 .into(),
         );
     }
-    if let (Some(nats), Some(error)) = (summary.next_information, summary.next_standard_error) {
-        lines
-            .push(format!("another batch like the last one is expected to give {nats:.3} ± {error:.3} nats"));
+    if let (Some(worth), Some(error)) = (summary.next_information, summary.next_standard_error) {
+        let unit = summary.strategy.parts().0.unit();
+        let another =
+            format!("another batch like the last one is expected to give {worth:.3} ± {error:.3} {unit}");
+        lines.push(another);
     }
     match summary.hardly_worth {
         Some(true) => lines.push(

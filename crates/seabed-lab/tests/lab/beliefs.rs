@@ -3,6 +3,7 @@
 use std::fs;
 use std::sync::Mutex;
 
+use seabed::design::Strategy;
 use seabed::observer::Progress;
 use seabed::posterior::PosteriorKind;
 use seabed_lab::*;
@@ -53,7 +54,6 @@ fn proposals_are_reproducible_and_do_not_repeat_what_is_pending() {
     let mut ask = request(1, 1);
     ask.posterior.draws = 30;
     ask.design.samples = 50;
-    ask.design.strategy = seabed::design::Strategy::GreedyCbed;
     let run = |name: &str| {
         let folder = folder.path().join(name);
         fs::create_dir(&folder).unwrap();
@@ -150,6 +150,7 @@ fn the_proteins_of_sachs() {
     let mut ask = ProposalRequest::default();
     // The default posterior takes minutes for so many rows.
     ask.posterior.kind = PosteriorKind::Bootstrap;
+    ask.design.strategy = Strategy::SoftCbed;
     ask.posterior.draws = 30;
     ask.design.batch = 6;
     ask.design.samples = 50;
@@ -243,4 +244,75 @@ fn an_unfinished_fit_that_does_not_match_is_started_over() {
         drop(file);
         propose(&mut Lab::open(&path, WAIT).unwrap(), &ask).unwrap();
     }
+}
+
+/// The graphs are stored with the belief: a strategy that needs them is not the reason for another fit, except after a
+/// version that did not store them; then the batch is the same, and what was stored before stays.
+#[test]
+fn graphs_are_stored_with_the_belief() {
+    for kind in [PosteriorKind::McmcLinear, PosteriorKind::McmcGp] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut ask = request(2, 1);
+        ask.posterior.kind = kind;
+        ask.posterior.draws = 20;
+        ask.design.strategy = Strategy::GreedyEdges;
+        let (path, mut lab) = new_lab(folder.path());
+        add(&mut lab, folder.path(), &observations(30, 4), false).unwrap();
+        let first = propose(&mut lab, &ask).unwrap();
+        assert!(first.belief.graphs.unwrap() > 1);
+        lab.undo().unwrap();
+
+        let no_fit = |progress: &Progress<'_>| progress.what.to_string().starts_with("design");
+        let again = |lab: &mut Lab, observer: &dyn seabed::Observer| {
+            let proposed = lab.propose(&ask, "", observer).unwrap();
+            lab.undo().unwrap();
+            proposed
+        };
+        // Every action has its own randomness, so batches are compared after as many actions.
+        let copy = folder.path().join("copy.lab");
+        drop(lab);
+        fs::copy(&path, &copy).unwrap();
+        let mut lab = Lab::open(&path, WAIT).unwrap();
+        let with = again(&mut lab, &no_fit);
+        assert_eq!(with.belief, first.belief);
+
+        let file = rusqlite::Connection::open(&copy).unwrap();
+        let stored: Vec<u8> = file.query_row("SELECT ensemble FROM belief", [], |row| row.get(0)).unwrap();
+        let models = seabed::Ensemble::from_bytes(&stored, "belief").unwrap().to_npz();
+        let old = "UPDATE belief SET ensemble = ?1, summary = json_remove(summary, '$.graphs')";
+        file.execute(old, [&models]).unwrap();
+        drop(file);
+        let mut older = Lab::open(&copy, WAIT).unwrap();
+        assert_eq!(older.check().unwrap(), Vec::<String>::new());
+        let refitted = again(&mut older, &());
+        assert_eq!(refitted.designed.batch, with.designed.batch);
+        assert_eq!(refitted.belief, with.belief);
+        again(&mut older, &no_fit);
+        drop(older);
+        let file = rusqlite::Connection::open(&copy).unwrap();
+        let now: Vec<u8> = file.query_row("SELECT ensemble FROM belief", [], |row| row.get(0)).unwrap();
+        assert_eq!(now, stored);
+
+        // Damaged graphs are found, and stand in the way of nothing that does not need them.
+        let damaged: Vec<u8> = {
+            let place = now.windows(19).rposition(|window| window == b"seabed-graph-belief").unwrap();
+            let mut damaged = now;
+            damaged[place] = b'S';
+            damaged
+        };
+        file.execute("UPDATE belief SET ensemble = ?1", [&damaged]).unwrap();
+        drop(file);
+        let mut lab = Lab::open(&copy, WAIT).unwrap();
+        assert!(lab.check().unwrap()[0].starts_with("belief 1: graphs"));
+        assert!(propose(&mut lab, &ask).unwrap_err().to_string().starts_with("belief 1: graphs"));
+        ask.design.strategy = Strategy::GreedyCbed;
+        propose(&mut lab, &ask).unwrap();
+        assert_eq!(lab.summary().unwrap().rounds[0].strategy, Strategy::GreedyCbed);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (_, mut lab) = new_lab(folder.path());
+    add(&mut lab, folder.path(), &observations(30, 4), false).unwrap();
+    let mut ask = request(1, 1);
+    ask.design.strategy = Strategy::GreedyGraph;
+    assert!(propose(&mut lab, &ask).unwrap_err().to_string().contains("only mcmc-linear and mcmc-gp"));
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use seabed::design::Strategy;
 use seabed::num::random::{Draws, Purpose, Seed};
 use seabed::posterior::PosteriorKind;
 use seabed_lab::{AddOptions, Lab, LabError, ProposalRequest, State, write_form};
@@ -60,6 +61,7 @@ pub fn request(batch: usize, replicates: usize) -> ProposalRequest {
     let mut request = ProposalRequest::default();
     request.posterior.kind = PosteriorKind::Bootstrap;
     request.posterior.draws = 3;
+    request.design.strategy = Strategy::GreedyCbed;
     request.design.batch = batch;
     request.design.replicates = replicates;
     request.design.samples = 4;

@@ -13,6 +13,7 @@ use super::process::{ProcessConditional, Regression};
 use crate::data::{Dataset, Names};
 use crate::graph::{Dag, Node, NodeSet};
 use crate::num::parallel::ordered_map;
+use crate::scm::ScmFileError;
 
 const FORMAT: &str = "seabed-graph-belief";
 const VERSION: u32 = 1;
@@ -62,6 +63,9 @@ pub enum BeliefFileError {
         /// What is wrong.
         reason: BeliefError,
     },
+    /// A file whose models cannot be read.
+    #[error(transparent)]
+    Models(#[from] ScmFileError),
 }
 
 #[derive(Serialize, Deserialize)]

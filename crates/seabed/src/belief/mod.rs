@@ -10,6 +10,7 @@ mod graphs;
 mod kernel;
 mod linear;
 mod process;
+mod saved;
 mod student;
 mod table;
 
@@ -25,3 +26,4 @@ pub use linear::LinearConditional;
 pub(crate) use process::Accuracy;
 pub use process::ProcessConditional;
 pub(crate) use process::{MOST_CENTRES, Regression};
+pub use saved::{Saved, from_bytes, read, to_json, to_npz};

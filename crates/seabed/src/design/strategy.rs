@@ -93,6 +93,25 @@ impl Strategy {
         ("greedy-ancestors", Self::GreedyAncestors),
     ];
 
+    /// The utilities that people choose by name, each with the strategy that picks one experiment after the other by it.
+    pub const BY_UTILITY: [(&'static str, Self); 4] = [
+        ("edges", Self::GreedyEdges),
+        ("graph", Self::GreedyGraph),
+        ("ancestors", Self::GreedyAncestors),
+        ("model", Self::GreedyCbed),
+    ];
+
+    /// The strategy for one's own experiments unless another is asked for: by edges where the belief has graphs, else by
+    /// information about the model.
+    pub fn recommended(has_graphs: bool) -> Self {
+        if has_graphs { Self::GreedyEdges } else { Self::GreedyCbed }
+    }
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, strategy)| *strategy == self).expect("all strategies are listed").0
+    }
+
     /// What designs are worth to it, and how it picks them.
     pub fn parts(self) -> (Utility, Rule) {
         match self {

@@ -1,5 +1,6 @@
 //! Files of models and ensembles: their format, and what can be wrong with them.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
@@ -144,7 +145,7 @@ impl Ensemble {
 
     /// An ensemble from the content of a file; `source` is its name in errors.
     pub fn from_bytes(bytes: &[u8], source: &str) -> Result<Self, ScmFileError> {
-        if bytes.starts_with(b"PK") {
+        if is_archive(bytes) {
             npz::ensemble_from_npz(bytes, source)
         } else {
             json::ensemble_from_json(bytes, source)
@@ -153,16 +154,39 @@ impl Ensemble {
 
     /// The ensemble as JSON text, for small ones.
     pub fn to_json(&self) -> String {
-        json::ensemble_to_json(self)
+        self.to_json_with(None)
     }
 
     /// The ensemble as an `.npz` archive, which `numpy.load` opens.
     pub fn to_npz(&self) -> Vec<u8> {
-        npz::ensemble_to_npz(self).expect("an archive in memory can be written")
+        self.to_npz_with(None)
+    }
+
+    /// As [`Ensemble::to_json`], with the JSON text of a belief about graphs as the field `graphs`.
+    pub(crate) fn to_json_with(&self, graphs: Option<&str>) -> String {
+        json::ensemble_to_json(self, graphs)
+    }
+
+    /// As [`Ensemble::to_npz`], with the JSON text of a belief about graphs as the member `graphs.json`.
+    pub(crate) fn to_npz_with(&self, graphs: Option<&str>) -> Vec<u8> {
+        npz::ensemble_to_npz(self, graphs).expect("an archive in memory can be written")
     }
 }
 
-fn content(path: &Path) -> Result<Vec<u8>, ScmFileError> {
+/// The JSON text of the belief about graphs in the content of an ensemble's file, if it has one.
+pub(crate) fn graphs_of<'a>(bytes: &'a [u8], source: &str) -> Result<Option<Cow<'a, [u8]>>, ScmFileError> {
+    if is_archive(bytes) {
+        Ok(npz::graphs_of_npz(bytes, source)?.map(Cow::Owned))
+    } else {
+        Ok(json::graphs_of_json(bytes, source)?.map(Cow::Borrowed))
+    }
+}
+
+fn is_archive(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PK")
+}
+
+pub(crate) fn content(path: &Path) -> Result<Vec<u8>, ScmFileError> {
     fs::read(path).map_err(|reason| ScmFileError::Read { file: path.display().to_string(), reason })
 }
 

@@ -2,7 +2,9 @@
 //!
 //! What is written here is read back bit for bit; ensembles of any size have a [binary form](super::npz).
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::file::ScmFileError;
 use super::{Ensemble, Linear, Mechanism, Mlp, Scm, Waves};
@@ -22,6 +24,9 @@ struct EnsembleForm {
     names: Vec<String>,
     weights: Vec<f64>,
     draws: Vec<DrawForm>,
+    /// Not needed for the models; [`graphs_of_json`] reads them.
+    #[serde(default, rename = "graphs")]
+    _graphs: IgnoredAny,
 }
 
 #[derive(Deserialize)]
@@ -81,7 +86,7 @@ pub(super) fn scm_to_json(scm: &Scm) -> String {
 pub(super) fn ensemble_from_json(text: &[u8], source: &str) -> Result<Ensemble, ScmFileError> {
     #[derive(Deserialize)]
     struct Either {
-        nodes: Option<serde::de::IgnoredAny>,
+        nodes: Option<IgnoredAny>,
     }
     let either: Either = parse(text, source)?;
     if either.nodes.is_some() {
@@ -96,11 +101,25 @@ pub(super) fn ensemble_from_json(text: &[u8], source: &str) -> Result<Ensemble, 
         .map_err(|reason| ScmFileError::Ensemble { file: source.into(), reason })
 }
 
-pub(super) fn ensemble_to_json(ensemble: &Ensemble) -> String {
+/// The text of the graphs, if they are there.
+pub(super) fn graphs_of_json<'a>(text: &'a [u8], source: &str) -> Result<Option<&'a [u8]>, ScmFileError> {
+    #[derive(Deserialize)]
+    struct Graphs<'a> {
+        #[serde(borrow)]
+        graphs: Option<&'a RawValue>,
+    }
+    let found: Graphs = parse(text, source)?;
+    Ok(found.graphs.map(|graphs| graphs.get().as_bytes()))
+}
+
+/// An ensemble as JSON text, with the JSON text `graphs` as one more field.
+pub(super) fn ensemble_to_json(ensemble: &Ensemble, graphs: Option<&str>) -> String {
     let draw = |scm: &Scm| format!("{{\"nodes\": {}}}", one_line_each(&nodes(scm), "   "));
     let draws: Vec<String> = ensemble.draws().iter().map(draw).collect();
     let (names, weights) = (one_line(&ensemble.names()[..]), one_line(ensemble.weights()));
-    format!("{{\"names\": {names},\n \"weights\": {weights},\n \"draws\": [\n  {}]}}\n", draws.join(",\n  "))
+    let graphs = graphs.map_or(String::new(), |graphs| format!(",\n \"graphs\": {graphs}"));
+    let draws = draws.join(",\n  ");
+    format!("{{\"names\": {names},\n \"weights\": {weights},\n \"draws\": [\n  {draws}]{graphs}}}\n")
 }
 
 fn parse<'a, T: Deserialize<'a>>(text: &'a [u8], source: &str) -> Result<T, ScmFileError> {

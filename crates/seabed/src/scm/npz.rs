@@ -5,7 +5,8 @@
 //! - `weights` [c], `adjacency` [c, d, d] (row -> column), `noise_sd` [c, d];
 //! - `kind` [c, d] (0 linear, 1 mlp, 2 waves), `hidden` [c, d] (units of an mlp, or number of waves);
 //! - `parameters` [total]: draw by draw, node by node, the numbers in the order of
-//!   [`Mechanism::parameters`](super::Mechanism::parameters), weights by ascending parent.
+//!   [`Mechanism::parameters`](super::Mechanism::parameters), weights by ascending parent;
+//! - `graphs.json`, where a belief about graphs is saved along with the models.
 
 use std::io::{Cursor, Read, Write};
 
@@ -20,6 +21,7 @@ use crate::graph::{Dag, Node};
 
 const FORMAT: &str = "seabed-ensemble";
 const VERSION: u32 = 1;
+const GRAPHS: &str = "graphs.json";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -28,8 +30,8 @@ struct Header {
     names: Vec<String>,
 }
 
-/// The archive as bytes: the same ensemble always gives the same bytes.
-pub(super) fn ensemble_to_npz(ensemble: &Ensemble) -> zip::result::ZipResult<Vec<u8>> {
+/// The archive as bytes, with `graphs` as one more member: the same ensemble always gives the same bytes.
+pub(super) fn ensemble_to_npz(ensemble: &Ensemble, graphs: Option<&str>) -> zip::result::ZipResult<Vec<u8>> {
     let (draws, names) = (ensemble.draws(), ensemble.names());
     let (c, d) = (draws.len(), names.len());
     let header = Header { format: FORMAT.into(), version: VERSION, names: names.to_vec() };
@@ -68,24 +70,44 @@ pub(super) fn ensemble_to_npz(ensemble: &Ensemble) -> zip::result::ZipResult<Vec
         zip.write_all(&npy_header(kind, &shape))?;
         zip.write_all(&bytes)?;
     }
+    if let Some(graphs) = graphs {
+        zip.start_file(GRAPHS, options)?;
+        zip.write_all(graphs.as_bytes())?;
+    }
     Ok(zip.finish()?.into_inner())
+}
+
+type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
+
+fn open<'a>(bytes: &'a [u8], source: &str) -> Result<Archive<'a>, ScmFileError> {
+    ZipArchive::new(Cursor::new(bytes)).map_err(|error| broken(source, "archive", error.to_string()))
+}
+
+fn broken(source: &str, member: &str, problem: String) -> ScmFileError {
+    ScmFileError::Binary { file: source.into(), member: member.into(), problem }
+}
+
+/// The text of the graphs, if the archive has them.
+pub(super) fn graphs_of_npz(bytes: &[u8], source: &str) -> Result<Option<Vec<u8>>, ScmFileError> {
+    let mut zip = open(bytes, source)?;
+    let there = zip.index_for_name(GRAPHS).is_some();
+    there.then(|| member(&mut zip, bytes.len(), GRAPHS, source)).transpose()
+}
+
+fn member(zip: &mut Archive, size: usize, name: &str, source: &str) -> Result<Vec<u8>, ScmFileError> {
+    let unreadable = |problem: String| broken(source, name, problem);
+    let mut content = Vec::new();
+    // Stored members cannot hold more than the file itself: a limit against forged sizes.
+    let file = zip.by_name(name).map_err(|error| unreadable(error.to_string()))?;
+    file.take(size as u64).read_to_end(&mut content).map_err(|error| unreadable(error.to_string()))?;
+    Ok(content)
 }
 
 /// The ensemble of an archive; every inconsistency is an error that names the member.
 pub(super) fn ensemble_from_npz(bytes: &[u8], source: &str) -> Result<Ensemble, ScmFileError> {
-    let broken = |member: &str, problem: String| ScmFileError::Binary {
-        file: source.into(),
-        member: member.into(),
-        problem,
-    };
-    let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|e| broken("archive", e.to_string()))?;
-    let mut member = |name: &str| -> Result<Vec<u8>, ScmFileError> {
-        let mut content = Vec::new();
-        // Stored members cannot hold more than the file itself: a limit against forged sizes.
-        let file = zip.by_name(name).map_err(|e| broken(name, e.to_string()))?;
-        file.take(bytes.len() as u64).read_to_end(&mut content).map_err(|e| broken(name, e.to_string()))?;
-        Ok(content)
-    };
+    let broken = |member: &str, problem: String| broken(source, member, problem);
+    let mut zip = open(bytes, source)?;
+    let mut member = |name: &str| member(&mut zip, bytes.len(), name, source);
     let header: Header = serde_json::from_slice(&member("header.json")?)
         .map_err(|reason| ScmFileError::Json { file: source.into(), reason })?;
     if header.format != FORMAT || header.version != VERSION {
