@@ -34,7 +34,7 @@ pub struct Planned {
 }
 
 /// Keys whose value is a list by itself.
-const LISTS: [&str; 2] = ["design.grid", "design.range"];
+const LISTS: [&str; 3] = ["design.grid", "design.range", "design.forbidden"];
 
 /// Groups that vary slowest, the slowest first.
 const SLOW: [&str; 3] = ["seed", "world", "posterior"];
@@ -160,6 +160,11 @@ mod tests {
         let two = planned("[design]\nrange = [[0.0, 1.0], [0.0, 2.0]]\nstrategy = [\"cbed\", \"random\"]\n");
         assert_eq!(two.len(), 4);
         assert_eq!(two[0].line, "cbed range [0.0, 1.0]");
+        let forbidden =
+            planned("[design]\nforbidden = [\"X1\", \"X2\"]\ngoal = [\"parents=X1\", \"edge=X1,X2\"]\n");
+        assert_eq!(forbidden.len(), 2);
+        assert_eq!(forbidden[0].config.design.forbidden, ["X1", "X2"]);
+        assert_eq!(forbidden[1].line, "soft-cbed goal edge=X1,X2");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use seabed::data::Dataset;
+use seabed::data::{Dataset, Names};
 use seabed::evaluate::{Scores, scores, scores_with_cycles};
 use seabed::graph::{CycleError, Dag};
 use seabed::num::random::{Purpose, Seed};
@@ -214,6 +214,14 @@ impl WorldSettings {
                 Err(SettingsError::OutOfRange { key, got: got as f64, least: 1.0, most: most as f64 })
             }
             None => Ok(()),
+        }
+    }
+
+    /// The variables' names, where they do not come from a file or a generator.
+    pub(crate) fn names(&self) -> Option<Names> {
+        match self.kind {
+            WorldKind::Er | WorldKind::Sf => Some(Synthetic::names(self.nodes)),
+            WorldKind::Scm | WorldKind::Grn => None,
         }
     }
 
