@@ -49,9 +49,10 @@ impl ProposalRequest {
     /// Checks the request before any work. It must survive being stored, so all numbers must be finite.
     fn check(&self) -> Result<(), LabError> {
         self.posterior.check(None)?;
-        if !self.design.goal.is_empty() || !self.design.forbidden.is_empty() {
-            let problem = "design.goal and design.forbidden are for `seabed run` and `seabed sweep`; use --goal, and \
-                           the variables file";
+        let DesignSettings { goal, forbidden, without_replacement, .. } = &self.design;
+        if !goal.is_empty() || !forbidden.is_empty() || *without_replacement {
+            let problem = "design.goal, design.forbidden and design.without-replacement are for `seabed run` and \
+                           `seabed sweep`; use --goal, --max-repeats and the variables file";
             return Err(LabError::refused("the settings", problem));
         }
         let text = serde_json::to_string(self).expect("numbers and texts");

@@ -13,6 +13,7 @@ use seabed::scm::{Ensemble, Intervention};
 use super::StudyError;
 use super::config::Config;
 use super::folder::RunFolder;
+use super::passes::design_in_passes;
 use super::record::{Fitted, metric_row};
 use super::simulated_world::SimulatedWorld;
 
@@ -71,7 +72,7 @@ pub fn run(
     for round in 0..=config.rounds {
         let ensemble = work.fit_round(&data, round)?;
         if round < config.rounds {
-            let designed = work.design_round(&ensemble, round)?;
+            let designed = work.design_round(&data, &ensemble, round)?;
             let outcomes = match folder.outcomes(round)? {
                 Some(outcomes) => outcomes,
                 None => {
@@ -140,7 +141,12 @@ impl Loop<'_> {
     }
 
     /// The batch of a round, from its file or from the belief.
-    fn design_round(&self, ensemble: &Ensemble, round: usize) -> Result<DesignRecord, StudyError> {
+    fn design_round(
+        &self,
+        data: &Dataset,
+        ensemble: &Ensemble,
+        round: usize,
+    ) -> Result<DesignRecord, StudyError> {
         let Self { config, folder, observer, .. } = *self;
         if let Some(designed) = folder.designed(round)? {
             return Ok(designed);
@@ -150,7 +156,12 @@ impl Loop<'_> {
         let graphs = folder.graphs(round)?;
         let belief = Belief { models: ensemble, graphs: graphs.as_ref() };
         let designer = Designer { goal: self.goal, ..config.design.designer() };
-        let batch = designer.design(belief, &self.constraints, seed_of(config, round), &stage)?;
+        let (constraints, seed) = (&self.constraints, seed_of(config, round));
+        let batch = if config.design.without_replacement {
+            design_in_passes(&designer, belief, constraints, data, seed, &stage)?
+        } else {
+            designer.design(belief, constraints, seed, &stage)?
+        };
         let designed = DesignRecord::new(&batch, seconds(config, start));
         folder.write_design(round, &designed)?;
         Ok(designed)

@@ -41,6 +41,8 @@ pub struct DesignSettings {
     pub goal: String,
     /// Variables that are never set, by name.
     pub forbidden: Vec<String>,
+    /// Is no variable set again before all others that may be set, over all rounds?
+    pub without_replacement: bool,
 }
 
 /// Ways to choose values, by name.
@@ -74,6 +76,7 @@ impl Default for DesignSettings {
             range: (-10.0, 10.0),
             goal: String::new(),
             forbidden: Vec::new(),
+            without_replacement: false,
         }
     }
 }
