@@ -50,6 +50,10 @@ impl Measure {
             Metric::Ef1 => ("E-F1", "E-F1 [0 to 1]"),
             Metric::Brier => ("Brier score", "Brier score [0 to 1]"),
             Metric::Ece => ("Calibration error", "ECE [0 to 1]"),
+            Metric::EdgeLoss => ("Edge loss", "squared error, summed over node pairs"),
+            Metric::TruthMass => ("Weight of the true graph", "weight of the true graph [0 to 1]"),
+            Metric::GoalErrors => ("Wrong answers to the question", "expected wrong answers"),
+            Metric::GoalJaccard => ("Similarity of the parents", "Jaccard similarity [0 to 1]"),
         };
         let direction =
             if metric.higher_is_better() { "↑ higher is better" } else { "↓ lower is better" };

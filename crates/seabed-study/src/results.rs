@@ -56,7 +56,7 @@ fn columns(runs: &[(&Planned, Vec<MetricRow>)]) -> Vec<(String, Column)> {
         ("round".to_string(), whole(&|_, row| row.round)),
         ("interventional_samples".to_string(), whole(&|_, row| row.interventional_samples)),
     ]);
-    let numbers: [(&str, Metric); 12] = [
+    let numbers: [(&str, Metric); 16] = [
         ("eshd", |row| row.eshd),
         ("esid", |row| row.esid),
         ("auroc", |row| row.auroc),
@@ -69,6 +69,10 @@ fn columns(runs: &[(&Planned, Vec<MetricRow>)]) -> Vec<(String, Column)> {
         ("ece", |row| row.ece),
         ("edge_entropy", |row| Some(row.edge_entropy)),
         ("repaired_cyclic", |row| Some(row.repaired_cyclic as f64)),
+        ("edge_loss", |row| row.edge_loss),
+        ("truth_mass", |row| row.truth_mass),
+        ("goal_errors", |row| row.goal_errors),
+        ("goal_jaccard", |row| row.goal_jaccard),
     ];
     columns.extend(numbers.map(|(name, of)| (name.to_string(), number(of))));
     columns

@@ -58,7 +58,7 @@ pub fn run(
     }
     if let Some(cycle) = world.cycle() {
         events(RunEvent::Note(format!(
-            "the true graph has a cycle ({cycle}): E-SID, which needs an acyclic graph, is left out"
+            "the true graph has a cycle ({cycle}): E-SID and truth_mass, which need an acyclic graph, are left out"
         )));
     }
     let finished = folder.metrics()?;
@@ -126,11 +126,16 @@ impl Loop<'_> {
         if let Some(warning) = &fit.warning {
             events(RunEvent::Note(format!("round {round}: {warning}")));
         }
+        let answers = world.answer_scores(&fit.ensemble, self.goal);
         let fitted = Fitted {
             interventional_samples: (0..data.rows()).filter(|&row| !data.targets(row).is_empty()).count(),
             scores: world.scores(&fit.ensemble),
             edge_entropy: fit.ensemble.edge_entropy(),
             repaired_cyclic: fit.repaired,
+            goal_errors: answers.map(|scores| scores.errors),
+            goal_jaccard: answers
+                .filter(|_| matches!(self.goal, Goal::Parents { .. }))
+                .map(|scores| scores.jaccard),
             warning: fit.warning,
             seconds: seconds(config, clock),
         };

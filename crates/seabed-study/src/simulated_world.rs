@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use seabed::data::{Dataset, Names};
-use seabed::evaluate::{Scores, scores, scores_with_cycles};
+use seabed::design::Goal;
+use seabed::evaluate::{AnswerScores, Scores, answer_scores, scores, scores_with_cycles};
 use seabed::graph::{CycleError, Dag};
 use seabed::num::random::{Purpose, Seed};
 use seabed::scm::{Ensemble, Intervention, Scm};
@@ -158,6 +159,12 @@ impl SimulatedWorld {
             Ok(dag) => scores(belief, &dag),
             Err(_) => scores_with_cycles(belief, &self.truth),
         }
+    }
+
+    /// How close a belief's answer to the question is to the true one; none about everything.
+    pub fn answer_scores(&self, belief: &Ensemble, goal: Goal) -> Option<AnswerScores> {
+        let truth = goal.answer(&self.truth)?;
+        Some(answer_scores(belief, &truth, |graph| goal.answer(graph).expect("the truth has an answer")))
     }
 
     /// The variables' names.
