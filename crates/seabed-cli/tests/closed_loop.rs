@@ -1,6 +1,6 @@
 //! Runs and studies under real-life conditions: killed, out of space, started twice, on other processors.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -296,6 +296,77 @@ fn a_folder_is_used_by_one_process_and_holds_one_run() {
     assert_eq!(other.status.code(), Some(2));
     let printed = String::from_utf8(other.stderr).unwrap();
     assert!(printed.contains("steps = 100000 there, steps = 300 here"), "{printed}");
+}
+
+/// A question about X1, which is never set; batches that do not divide the three other variables.
+const QUESTION: &str = r#"
+rounds = 3
+timing = false
+[world]
+nodes = 4
+mechanism = "linear"
+observations = 40
+[posterior]
+kind = "bootstrap"
+draws = 20
+[[design]]
+strategy = "random"
+[[design]]
+strategy = ["random", "greedy-cbed"]
+without-replacement = true
+"#;
+
+/// Variables are set in passes over all rounds, killed or not, and the question is scored.
+#[test]
+fn a_study_of_a_question_without_replacement() {
+    let folder = folder_with("study.toml", QUESTION);
+    let set = "--set design.goal=parents=X1 --set design.forbidden=[\"X1\"] --set design.batch=2 --jobs 1";
+    let start = Instant::now();
+    done(folder.path(), &format!("sweep study.toml {set} --out undisturbed"));
+    let took = start.elapsed();
+    killed(folder.path(), &format!("sweep study.toml {set}"), &folder.path().join("study"), 8, took / 3);
+    let undisturbed = contents(&folder.path().join("undisturbed"));
+    assert_same(&undisturbed, &contents(&folder.path().join("study")));
+    let table = |file: &str| {
+        let mut table = csv::Reader::from_reader(undisturbed[Path::new(file)].as_slice());
+        table.deserialize().map(Result::unwrap).collect::<Vec<BTreeMap<String, String>>>()
+    };
+    let targets = |run: usize| {
+        let rows = table(&format!("runs/{run:04}/interventions.csv"));
+        rows.into_iter().map(|row| row["targets"].clone()).collect::<Vec<_>>()
+    };
+    assert!((0..3).all(|run| targets(run).len() == 6 && !targets(run).contains(&"X1".to_string())));
+    for run in 1..3 {
+        for pass in targets(run).chunks(3) {
+            let mut pass = pass.to_vec();
+            pass.sort();
+            assert_eq!(pass, ["X2", "X3", "X4"]);
+        }
+    }
+    let results = table("results.csv");
+    let lines: BTreeSet<&str> = results.iter().map(|row| row["line"].as_str()).collect();
+    assert_eq!(lines, ["greedy-cbed, without replacement", "random", "random, without replacement"].into());
+    for row in &results {
+        let number = |column: &str| row[column].parse::<f64>().unwrap();
+        assert!(
+            (0.0..=3.0).contains(&number("goal_errors")) && (0.0..=1.0).contains(&number("goal_jaccard"))
+        );
+        assert!((number("edge_loss") - 12.0 * number("brier")).abs() < 1e-12);
+        assert!((0.0..=1.0).contains(&number("truth_mass")));
+    }
+    done(folder.path(), "report study");
+    assert!(
+        folder
+            .path()
+            .join("study/figures")
+            .read_dir()
+            .unwrap()
+            .any(|file| { file.unwrap().file_name().to_string_lossy().contains("goal_errors") })
+    );
+    // Random choices do not depend on the question.
+    done(folder.path(), "sweep study.toml --set design.forbidden=[\"X1\"] --set design.batch=2 --out all");
+    let path = |study: &str| folder.path().join(study).join("runs/0001/data.csv");
+    assert_eq!(fs::read(path("all")).unwrap(), fs::read(path("study")).unwrap());
 }
 
 /// More rounds of a finished run: the first ones stay as they are.

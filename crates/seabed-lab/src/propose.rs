@@ -58,6 +58,12 @@ impl ProposalRequest {
         if self.design.strategy.parts().0.needs_graphs() && !posterior.gives_graphs() {
             return Err(LabError::Design(DesignError::NoGraphs));
         }
+        let DesignSettings { goal, forbidden, without_replacement, .. } = &self.design;
+        if !goal.is_empty() || !forbidden.is_empty() || *without_replacement {
+            let problem = "design.goal, design.forbidden and design.without-replacement are for `seabed run` and \
+                           `seabed sweep`; use --goal, --max-repeats and the variables file";
+            return Err(LabError::refused("the settings", problem));
+        }
         let text = serde_json::to_string(self).expect("numbers and texts");
         match serde_json::from_str::<Self>(&text) {
             Ok(same) if same == *self => Ok(self.design.check()?),

@@ -2,7 +2,7 @@
 //!
 //! `default.toml` beside this file documents the keys; a test compares it with the defaults.
 
-use seabed::design::DesignSettings;
+use seabed::design::{Constraints, DesignSettings, Goal};
 use seabed::posterior::PosteriorSettings;
 use seabed::settings::{Keys, SettingsError};
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,18 @@ impl Config {
             let problem = "this design.strategy needs posterior.kind = \"mcmc-linear\" or \"mcmc-gp\"".into();
             return Err(SettingsError::Conflict { problem }.into());
         }
-        Ok(self.design.check()?)
+        self.design.check()?;
+        // Other worlds have names only once they are made.
+        self.world.names().map_or(Ok(()), |names| self.task(&names).map(drop))
+    }
+
+    /// What is to be learned, and what can be set, in a world with these variables.
+    pub(crate) fn task(&self, names: &[String]) -> Result<(Goal, Constraints), StudyError> {
+        let wrong = |problem: String| SettingsError::Conflict { problem };
+        let goal = self.design.goal(names).map_err(|error| wrong(format!("design.goal = {error}")))?;
+        let constraints =
+            self.design.constraints(names).map_err(|error| wrong(format!("design.forbidden: {error}")))?;
+        Ok((goal, constraints))
     }
 
     /// All keys with their values.
@@ -123,6 +134,17 @@ mod tests {
                 "a.toml: posterior.particles = 0: choose a number from 1 to 10000",
             ),
             ("rounds = 1000000000", "a.toml: rounds = 1000000000"),
+            (
+                "[design]\ngoal = \"parents=X21\"",
+                "a.toml: design.goal = parents=X21: there is no variable \"X21\"; did you mean",
+            ),
+            ("[design]\ngoal = \"everything\"", "a.toml: design.goal = everything: not a valid goal"),
+            ("[design]\ngoal = \"parents=X1\"\nestimator = \"bound\"", "a.toml: design: the bound is for"),
+            ("[design]\nforbidden = [\"Y\"]", "a.toml: design.forbidden: \"Y\" is not a variable"),
+            (
+                "[world]\nnodes = 2\n[design]\nforbidden = [\"X1\", \"X2\"]",
+                "a.toml: design.forbidden: no variable can be intervened on",
+            ),
         ] {
             let error = of(text).unwrap_err().to_string();
             assert!(error.starts_with(said), "{error}");

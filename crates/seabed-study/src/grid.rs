@@ -34,7 +34,10 @@ pub struct Planned {
 }
 
 /// Keys whose value is a list by itself.
-const LISTS: [&str; 2] = ["design.grid", "design.range"];
+const LISTS: [&str; 3] = ["design.grid", "design.range", "design.forbidden"];
+
+/// Said in words where it differs between runs.
+const REPLACEMENT: &str = "design.without-replacement";
 
 /// Groups that vary slowest, the slowest first.
 const SLOW: [&str; 3] = ["seed", "world", "posterior"];
@@ -69,12 +72,14 @@ pub fn expand(keys: &Keys) -> Result<Vec<Planned>, StudyError> {
         let (strategy, rest) = &lines[index];
         // The rest is added where a strategy occurs in several variants.
         let alone = kinds[strategy.as_str()].len() == 1;
+        let line = if alone { strategy.clone() } else { format!("{strategy} {rest}") };
+        let noted = config.design.without_replacement && varies(REPLACEMENT);
         Planned {
             index,
             config: config.clone(),
             factors: factors.collect(),
             setting: setting(config, &flat[index], &varied),
-            line: if alone { strategy.clone() } else { format!("{strategy} {rest}") },
+            line: if noted { format!("{line}, without replacement") } else { line },
         }
     });
     Ok(planned.collect())
@@ -102,7 +107,8 @@ fn flattened(config: &Config) -> BTreeMap<String, String> {
 
 /// The strategy, and what else differs in the design.
 fn line(keys: &BTreeMap<String, String>, varied: &[&String]) -> (String, String) {
-    let others = varied.iter().filter(|key| key.starts_with("design.") && **key != "design.strategy");
+    let named = ["design.strategy", REPLACEMENT];
+    let others = varied.iter().filter(|key| key.starts_with("design.") && !named.contains(&key.as_str()));
     let rest: Vec<String> = others
         .map(|key| match key.as_str() {
             "design.values" => keys[*key].clone(),
@@ -160,6 +166,23 @@ mod tests {
         let two = planned("[design]\nrange = [[0.0, 1.0], [0.0, 2.0]]\nstrategy = [\"cbed\", \"random\"]\n");
         assert_eq!(two.len(), 4);
         assert_eq!(two[0].line, "cbed range [0.0, 1.0]");
+        let forbidden =
+            planned("[design]\nforbidden = [\"X1\", \"X2\"]\ngoal = [\"parents=X1\", \"edge=X1,X2\"]\n");
+        assert_eq!(forbidden.len(), 2);
+        assert_eq!(forbidden[0].config.design.forbidden, ["X1", "X2"]);
+        assert_eq!(forbidden[1].line, "soft-cbed goal edge=X1,X2");
+    }
+
+    #[test]
+    fn lines_without_replacement_say_so_where_others_are_with() {
+        let lines = |text: &str| planned(text).into_iter().map(|run| run.line).collect::<Vec<_>>();
+        let both = "[[design]]\nstrategy = \"random\"\nwithout-replacement = [false, true]\n[[design]]\n\
+                    strategy = \"cbed\"\nvalues = [\"fixed\", \"grid\"]\nwithout-replacement = true\n";
+        let found = ["random", "random, without replacement"];
+        let more = ["cbed fixed, without replacement", "cbed grid, without replacement"];
+        assert_eq!(lines(both), [found, more].concat());
+        let all = "[design]\nstrategy = [\"random\", \"cbed\"]\nwithout-replacement = true\n";
+        assert_eq!(lines(all), ["random", "cbed"]);
     }
 
     #[test]

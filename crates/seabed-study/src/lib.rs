@@ -8,6 +8,7 @@
 mod config;
 mod folder;
 mod grid;
+mod passes;
 mod presets;
 mod record;
 mod results;

@@ -18,6 +18,12 @@ pub struct Fitted {
     pub edge_entropy: f64,
     /// Draws whose cycles were broken.
     pub repaired_cyclic: usize,
+    /// Expected number of wrong answers among the pairs that the question is about; none without a question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal_errors: Option<f64>,
+    /// Expected Jaccard similarity with the true parents, where the question is about parents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal_jaccard: Option<f64>,
     /// Why the belief should not be trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
@@ -42,6 +48,10 @@ pub(crate) fn metric_row(round: usize, fitted: &Fitted, designed: Option<&Design
         ece: Some(fitted.scores.ece),
         edge_entropy: fitted.edge_entropy,
         repaired_cyclic: fitted.repaired_cyclic,
+        edge_loss: fitted.scores.edge_loss,
+        truth_mass: fitted.scores.truth_mass,
+        goal_errors: fitted.goal_errors,
+        goal_jaccard: fitted.goal_jaccard,
     }
 }
 
@@ -69,4 +79,21 @@ pub(crate) fn write_interventions(out: &mut dyn Write, rounds: &[DesignRecord]) 
         }
     }
     Ok(table.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_from_before_a_metric_existed_are_read() {
+        let text = r#"{"interventional_samples":3,"eshd":1.5,"esid":2.0,"auroc":0.5,"auprc":null,"ef1":0.2,
+            "brier":0.1,"ece":0.3,"edge_entropy":0.7,"repaired_cyclic":0,"seconds":0.0}"#;
+        let row = metric_row(0, &serde_json::from_str(text).unwrap(), None);
+        assert_eq!((row.eshd, row.edge_loss, row.truth_mass, row.goal_errors), (Some(1.5), None, None, None));
+        let table = "round,eshd,edge_entropy\n2,1.5,0.7\n";
+        let row: MetricRow =
+            csv::Reader::from_reader(table.as_bytes()).deserialize().next().unwrap().unwrap();
+        assert_eq!((row.round, row.eshd, row.goal_jaccard), (2, Some(1.5), None));
+    }
 }

@@ -60,7 +60,7 @@ fn columns(runs: &[(&Planned, Vec<MetricRow>)]) -> Vec<(String, Column)> {
         ("interventional_samples".to_string(), whole(&|_, row| row.interventional_samples)),
         ("experiments".to_string(), whole(&|run, row| experiments(run, row))),
     ]);
-    let numbers: [(&str, Number); 12] = [
+    let numbers: [(&str, Number); 16] = [
         ("eshd", |row| row.eshd),
         ("esid", |row| row.esid),
         ("auroc", |row| row.auroc),
@@ -73,6 +73,10 @@ fn columns(runs: &[(&Planned, Vec<MetricRow>)]) -> Vec<(String, Column)> {
         ("ece", |row| row.ece),
         ("edge_entropy", |row| Some(row.edge_entropy)),
         ("repaired_cyclic", |row| Some(row.repaired_cyclic as f64)),
+        ("edge_loss", |row| row.edge_loss),
+        ("truth_mass", |row| row.truth_mass),
+        ("goal_errors", |row| row.goal_errors),
+        ("goal_jaccard", |row| row.goal_jaccard),
     ];
     columns.extend(numbers.map(|(name, of)| (name.to_string(), number(of))));
     for metric in LEVEL_METRICS {

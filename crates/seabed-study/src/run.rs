@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use seabed::data::{Dataset, position};
-use seabed::design::{Belief, DesignRecord};
+use seabed::design::{Belief, Constraints, DesignRecord, Designer, Goal};
 use seabed::evaluate::MetricRow;
 use seabed::num::random::{Purpose, Seed};
 use seabed::observer::{Observer, Stage};
@@ -13,6 +13,7 @@ use seabed::scm::{Ensemble, Intervention};
 use super::StudyError;
 use super::config::Config;
 use super::folder::RunFolder;
+use super::passes::design_in_passes;
 use super::record::{Fitted, metric_row};
 use super::simulated_world::SimulatedWorld;
 
@@ -40,6 +41,7 @@ pub fn run(
     let seed = Seed::new(config.seed);
     // Errors in the settings show before a folder is created.
     let world = SimulatedWorld::new(&config.world, seed)?;
+    let (goal, constraints) = config.task(world.names())?;
     let _lock = folder.lock()?;
     match folder.config()? {
         Some(before) if !continues(&before, config) => {
@@ -56,7 +58,7 @@ pub fn run(
     }
     if let Some(cycle) = world.cycle() {
         events(RunEvent::Note(format!(
-            "the true graph has a cycle ({cycle}): E-SID, which needs an acyclic graph, is left out"
+            "the true graph has a cycle ({cycle}): E-SID and truth_mass, which need an acyclic graph, are left out"
         )));
     }
     let finished = folder.metrics()?;
@@ -66,10 +68,11 @@ pub fn run(
     }
     folder.write_truth(world.names(), world.truth())?;
     let mut data = world.observations(config.world.observations)?;
+    let work = Loop { config, folder, world: &world, goal, constraints, observer, events };
     for round in 0..=config.rounds {
-        let ensemble = fit_round(config, folder, &world, &data, round, observer, events)?;
+        let ensemble = work.fit_round(&data, round)?;
         if round < config.rounds {
-            let designed = design_round(config, folder, &ensemble, round, observer)?;
+            let designed = work.design_round(&data, &ensemble, round)?;
             let outcomes = match folder.outcomes(round)? {
                 Some(outcomes) => outcomes,
                 None => {
@@ -94,62 +97,80 @@ pub fn run(
     folder.metrics()
 }
 
-/// The belief of a round, from its file or from the data.
-fn fit_round(
-    config: &Config,
-    folder: &RunFolder,
-    world: &SimulatedWorld,
-    data: &Dataset,
-    round: usize,
-    observer: &dyn Observer,
-    events: Events<'_>,
-) -> Result<Ensemble, StudyError> {
-    if folder.fitted(round)?.is_some() {
-        folder.remove_states_before(round)?;
-        return folder.ensemble(round);
-    }
-    let clock = Instant::now();
-    let earlier = if round > 0 { folder.state(round - 1)? } else { None };
-    let (posterior, start) = config.posterior.after(earlier, world.noise_sd(), seed_of(config, round))?;
-    let stage = Stage { observer, name: format!("fit of round {round}") };
-    let fit = posterior.fit(data, &Knowledge::none(data.variables()), start, &stage)?;
-    if let Some(warning) = &fit.warning {
-        events(RunEvent::Note(format!("round {round}: {warning}")));
-    }
-    let fitted = Fitted {
-        interventional_samples: (0..data.rows()).filter(|&row| !data.targets(row).is_empty()).count(),
-        scores: world.scores(&fit.ensemble),
-        edge_entropy: fit.ensemble.edge_entropy(),
-        repaired_cyclic: fit.repaired,
-        warning: fit.warning,
-        seconds: seconds(config, clock),
-    };
-    let graphs = fit.graphs.as_ref().filter(|_| config.design.strategy.parts().0.needs_graphs());
-    folder.write_belief(round, &fit.ensemble, graphs, fit.state.as_ref(), &fitted)?;
-    // Read back, because that is what a resumed run continues with.
-    folder.ensemble(round)
+/// What every round of a run needs.
+struct Loop<'a> {
+    config: &'a Config,
+    folder: &'a RunFolder,
+    world: &'a SimulatedWorld,
+    /// What is to be learned.
+    goal: Goal,
+    /// What can be set.
+    constraints: Constraints,
+    observer: &'a dyn Observer,
+    events: Events<'a>,
 }
 
-/// The batch of a round, from its file or from the belief.
-fn design_round(
-    config: &Config,
-    folder: &RunFolder,
-    ensemble: &Ensemble,
-    round: usize,
-    observer: &dyn Observer,
-) -> Result<DesignRecord, StudyError> {
-    if let Some(designed) = folder.designed(round)? {
-        return Ok(designed);
+impl Loop<'_> {
+    /// The belief of a round, from its file or from the data.
+    fn fit_round(&self, data: &Dataset, round: usize) -> Result<Ensemble, StudyError> {
+        let Self { config, folder, world, observer, events, .. } = *self;
+        if folder.fitted(round)?.is_some() {
+            folder.remove_states_before(round)?;
+            return folder.ensemble(round);
+        }
+        let clock = Instant::now();
+        let earlier = if round > 0 { folder.state(round - 1)? } else { None };
+        let (posterior, start) = config.posterior.after(earlier, world.noise_sd(), seed_of(config, round))?;
+        let stage = Stage { observer, name: format!("fit of round {round}") };
+        let fit = posterior.fit(data, &Knowledge::none(data.variables()), start, &stage)?;
+        if let Some(warning) = &fit.warning {
+            events(RunEvent::Note(format!("round {round}: {warning}")));
+        }
+        let answers = world.answer_scores(&fit.ensemble, self.goal);
+        let fitted = Fitted {
+            interventional_samples: (0..data.rows()).filter(|&row| !data.targets(row).is_empty()).count(),
+            scores: world.scores(&fit.ensemble),
+            edge_entropy: fit.ensemble.edge_entropy(),
+            repaired_cyclic: fit.repaired,
+            goal_errors: answers.map(|scores| scores.errors),
+            goal_jaccard: answers
+                .filter(|_| matches!(self.goal, Goal::Parents { .. }))
+                .map(|scores| scores.jaccard),
+            warning: fit.warning,
+            seconds: seconds(config, clock),
+        };
+        let graphs = fit.graphs.as_ref().filter(|_| config.design.strategy.parts().0.needs_graphs());
+        folder.write_belief(round, &fit.ensemble, graphs, fit.state.as_ref(), &fitted)?;
+        // Read back, because that is what a resumed run continues with.
+        folder.ensemble(round)
     }
-    let start = Instant::now();
-    let constraints = config.design.constraints(ensemble.names().len());
-    let stage = Stage { observer, name: format!("design of round {round}") };
-    let graphs = folder.graphs(round)?;
-    let belief = Belief { models: ensemble, graphs: graphs.as_ref() };
-    let batch = config.design.designer().design(belief, &constraints, seed_of(config, round), &stage)?;
-    let designed = DesignRecord::new(&batch, seconds(config, start));
-    folder.write_design(round, &designed)?;
-    Ok(designed)
+
+    /// The batch of a round, from its file or from the belief.
+    fn design_round(
+        &self,
+        data: &Dataset,
+        ensemble: &Ensemble,
+        round: usize,
+    ) -> Result<DesignRecord, StudyError> {
+        let Self { config, folder, observer, .. } = *self;
+        if let Some(designed) = folder.designed(round)? {
+            return Ok(designed);
+        }
+        let start = Instant::now();
+        let stage = Stage { observer, name: format!("design of round {round}") };
+        let graphs = folder.graphs(round)?;
+        let belief = Belief { models: ensemble, graphs: graphs.as_ref() };
+        let designer = Designer { goal: self.goal, ..config.design.designer() };
+        let (constraints, seed) = (&self.constraints, seed_of(config, round));
+        let batch = if config.design.without_replacement {
+            design_in_passes(&designer, belief, constraints, data, seed, &stage)?
+        } else {
+            designer.design(belief, constraints, seed, &stage)?
+        };
+        let designed = DesignRecord::new(&batch, seconds(config, start));
+        folder.write_design(round, &designed)?;
+        Ok(designed)
+    }
 }
 
 /// The experiments of a design; `None` if its file was edited and does not fit the variables.

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use seabed::data::Dataset;
-use seabed::evaluate::{Scores, scores, scores_with_cycles};
+use seabed::data::{Dataset, Names};
+use seabed::design::Goal;
+use seabed::evaluate::{AnswerScores, Scores, answer_scores, scores, scores_with_cycles};
 use seabed::graph::{CycleError, Dag};
 use seabed::num::random::{Purpose, Seed};
 use seabed::scm::{Ensemble, Intervention, Scm};
@@ -160,6 +161,12 @@ impl SimulatedWorld {
         }
     }
 
+    /// How close a belief's answer to the question is to the true one; none about everything.
+    pub fn answer_scores(&self, belief: &Ensemble, goal: Goal) -> Option<AnswerScores> {
+        let truth = goal.answer(&self.truth)?;
+        Some(answer_scores(belief, &truth, |graph| goal.answer(graph).expect("the truth has an answer")))
+    }
+
     /// The variables' names.
     pub fn names(&self) -> &[String] {
         self.world.names()
@@ -214,6 +221,14 @@ impl WorldSettings {
                 Err(SettingsError::OutOfRange { key, got: got as f64, least: 1.0, most: most as f64 })
             }
             None => Ok(()),
+        }
+    }
+
+    /// The variables' names, where they do not come from a file or a generator.
+    pub(crate) fn names(&self) -> Option<Names> {
+        match self.kind {
+            WorldKind::Er | WorldKind::Sf => Some(Synthetic::names(self.nodes)),
+            WorldKind::Scm | WorldKind::Grn => None,
         }
     }
 

@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 use seabed::data::{Dataset, Names};
+use seabed::design::Goal;
 use seabed::evaluate::{
-    SortabilityError, area_under_roc, average_precision, brier, calibration, expected_calibration_error,
-    held_out_log_likelihood, scores, scores_with_cycles, sortability,
+    SortabilityError, answer_scores, area_under_roc, average_precision, brier, calibration,
+    expected_calibration_error, held_out_log_likelihood, scores, scores_with_cycles, sortability,
 };
 use seabed::graph::{Dag, Node, NodeSet, sid};
 use seabed::num::random::{Purpose, Seed};
@@ -90,6 +91,8 @@ fn scores_of_ensembles_agree_with_known_numbers() {
         let dag = |edges: Vec<(Node, Node)>| Dag::from_edges(case.d, edges).unwrap();
         let truth = dag(case.truth);
         let dags: Vec<Dag> = case.draws.into_iter().map(dag).collect();
+        let truth_mass: f64 =
+            dags.iter().zip(&case.weights).filter(|(dag, _)| **dag == truth).map(|(_, w)| w).sum();
         let esid: f64 = dags.iter().zip(&case.weights).map(|(dag, w)| w * sid(&truth, dag) as f64).sum();
         let draws = dags.into_iter().map(|dag| model(dag, 0.0)).collect();
         let got = scores(&Ensemble::new(draws, case.weights).unwrap(), &truth);
@@ -99,6 +102,77 @@ fn scores_of_ensembles_agree_with_known_numbers() {
         assert_close(got.auroc.unwrap(), case.auroc);
         assert_close(got.auprc.unwrap(), case.average_precision);
         assert_close(got.brier, case.brier);
+        assert_close(got.edge_loss.unwrap() / (case.d * (case.d - 1)) as f64, case.brier);
+        assert_close(got.truth_mass.unwrap(), truth_mass);
+    }
+}
+
+#[test]
+fn the_weight_of_the_truth_is_that_of_its_draws() {
+    let dag = |edges: &[(Node, Node)]| Dag::from_edges(3, edges.iter().copied()).unwrap();
+    let (truth, other) = (dag(&[(0, 1), (1, 2)]), dag(&[(1, 0), (1, 2)]));
+    let draws = [&truth, &other, &truth].map(|dag| model(dag.clone(), 0.0)).to_vec();
+    let found = scores(&Ensemble::new(draws, vec![0.25, 0.5, 0.25]).unwrap(), &truth);
+    assert_eq!(found.truth_mass, Some(0.5));
+    // Half of the weight is on A -> B, half on B -> A: (1/2)² twice.
+    assert_eq!(found.edge_loss, Some(0.5));
+}
+
+/// Answers to every question, pair by pair and draw by draw, where paths are found by trying all of them.
+#[test]
+fn answers_agree_with_counting_pairs() {
+    fn leads(edge: &dyn Fn(Node, Node) -> bool, d: usize, from: Node, to: Node, steps: usize) -> bool {
+        edge(from, to) || steps > 0 && (0..d).any(|via| edge(from, via) && leads(edge, d, via, to, steps - 1))
+    }
+    let d = 5;
+    let mut random = Seed::new(4).stream(Purpose::Graph).draws();
+    for case in 0..40 {
+        let mut random_dag = || {
+            let pairs = (0..d).flat_map(|i| (i + 1..d).map(move |j| (i, j)));
+            let dag =
+                Dag::from_edges(d, pairs.filter(|_| random.uniform() < 0.4).collect::<Vec<_>>()).unwrap();
+            let mut order: Vec<Node> = (0..d).collect();
+            random.shuffle(&mut order);
+            dag.relabelled(&order)
+        };
+        let dags: Vec<Dag> = (0..3).map(|_| random_dag()).collect();
+        let mut truth = random_dag().to_rows_to_columns();
+        // Some truths have cycles.
+        if case % 2 == 0 {
+            (truth[1][2], truth[2][1]) = (true, true);
+        }
+        let weights = vec![0.5, 0.3, 0.2];
+        let draws = dags.iter().map(|dag| model(dag.clone(), 0.0)).collect();
+        let ensemble = Ensemble::new(draws, weights.clone()).unwrap();
+        let edges: Vec<(Node, Node)> = (0..d).filter(|&k| k != 1).map(|k| (k, 1)).collect();
+        let ancestors: Vec<(Node, Node)> = (0..d).filter(|&k| k != 1).map(|k| (1, k)).collect();
+        for (goal, pairs, by_paths) in [
+            (Goal::Edge { from: 0, to: 1 }, vec![(0, 1)], false),
+            (Goal::Parents { of: 1 }, edges, false),
+            (Goal::Descendants { of: 1 }, ancestors, true),
+            (Goal::Effect { of: 1, on: 3 }, vec![(1, 3)], true),
+        ] {
+            let steps = if by_paths { d } else { 0 };
+            let answers = |edge: &dyn Fn(Node, Node) -> bool| -> Vec<bool> {
+                pairs.iter().map(|&(from, to)| leads(edge, d, from, to, steps)).collect()
+            };
+            let expected = answers(&|from, to| truth[from][to]);
+            let (mut errors, mut jaccard) = (0.0, 0.0);
+            for (dag, weight) in dags.iter().zip(&weights) {
+                let got = answers(&|from, to| dag.has_edge(from, to));
+                let count = |of: fn(bool, bool) -> bool| {
+                    got.iter().zip(&expected).filter(|(a, b)| of(**a, **b)).count() as f64
+                };
+                errors += weight * count(|a, b| a != b);
+                let either = count(|a, b| a || b);
+                jaccard += weight * if either == 0.0 { 1.0 } else { count(|a, b| a && b) / either };
+            }
+            let truth = goal.answer(&truth).unwrap();
+            let found = answer_scores(&ensemble, &truth, |dag| goal.answer(dag).unwrap());
+            assert_close(found.errors, errors);
+            assert_close(found.jaccard, jaccard);
+        }
+        assert_eq!(Goal::Everything.answer(&dags[0]), None);
     }
 }
 
@@ -280,9 +354,9 @@ fn the_true_model_predicts_better_than_an_empty_one() {
 }
 
 /// A true graph with a cycle A -> B -> C -> A and a pair that regulates each other has every score but the
-/// intervention distance.
+/// intervention distance and the weight of the truth.
 #[test]
-fn a_truth_with_cycles_has_every_score_but_one() {
+fn a_truth_with_cycles_has_every_score_that_needs_no_order() {
     let mut truth = vec![vec![false; 5]; 5];
     for (from, to) in [(0, 1), (1, 2), (2, 0), (3, 4), (4, 3)] {
         truth[from][to] = true;
@@ -290,7 +364,7 @@ fn a_truth_with_cycles_has_every_score_but_one() {
     let estimate = Dag::from_edges(5, [(0, 1), (2, 1), (3, 4), (0, 4)]).unwrap();
     let got = scores_with_cycles(&Ensemble::uniform(vec![model(estimate, 0.0)]).unwrap(), &truth);
     // C - B is reversed, C -> A missing, D - E one way only, A -> E too many.
-    assert_eq!((got.eshd, got.esid), (4.0, None));
+    assert_eq!((got.eshd, got.esid, got.truth_mass), (4.0, None, None));
     assert_eq!(got.ef1, 2.0 * 2.0 / 9.0);
     assert_eq!(got.brier, 5.0 / 20.0);
     // Of 5 true edges 2 are certain, of 15 other pairs 2.

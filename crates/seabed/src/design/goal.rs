@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::graph::{Dag, Node};
+use crate::graph::{Adjacency, Dag, Node, NodeSet};
 use crate::scm::{Ensemble, Intervention};
 
 /// What the experiments are for.
@@ -110,18 +110,40 @@ impl Goal {
 }
 
 impl Goal {
+    /// The answer that a graph, which may have cycles, gives: the parents or the descendants asked for; for an edge or an
+    /// effect its head, if it is there. None about everything.
+    pub fn answer(&self, graph: &impl Adjacency) -> Option<NodeSet> {
+        let nodes = graph.nodes();
+        let head = |there: bool, head: Node| NodeSet::of(nodes, there.then_some(head));
+        Some(match *self {
+            Self::Everything => return None,
+            Self::Edge { from, to } => head(graph.row(from).contains(to), to),
+            Self::Parents { of } => {
+                NodeSet::of(nodes, (0..nodes).filter(|&node| graph.row(node).contains(of)))
+            }
+            Self::Descendants { of } => reached(graph, of),
+            Self::Effect { of, on } => head(reached(graph, of).contains(on), on),
+        })
+    }
+
     /// The answer of every graph, as a group number from 0 on; an effect is there or not.
     pub(super) fn groups_of_graphs(&self, graphs: &[Dag]) -> Vec<usize> {
         match *self {
             Self::Everything => (0..graphs.len()).collect(),
-            Self::Edge { from, to } => numbered(graphs.iter().map(|graph| graph.has_edge(from, to))),
-            Self::Parents { of } => numbered(graphs.iter().map(|graph| graph.parents(of).clone())),
-            Self::Descendants { of } => numbered(graphs.iter().map(|graph| graph.descendants(of))),
-            Self::Effect { of, on } => {
-                numbered(graphs.iter().map(|graph| graph.descendants(of).contains(on)))
-            }
+            _ => numbered(graphs.iter().map(|graph| self.answer(graph))),
         }
     }
+}
+
+/// All other nodes that directed paths lead to.
+fn reached(graph: &impl Adjacency, from: Node) -> NodeSet {
+    let mut found = NodeSet::empty(graph.nodes());
+    let mut open = vec![from];
+    while let Some(node) = open.pop() {
+        open.extend(graph.row(node).iter().filter(|&next| found.insert(next)));
+    }
+    found.remove(from);
+    found
 }
 
 /// Equal answers get equal numbers, in the order of their first appearance.

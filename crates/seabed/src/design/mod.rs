@@ -4,7 +4,7 @@
 //! worth), a rule (how a batch is picked) and values (where a target is set). The parts, in the order of the work:
 //!
 //! - what people choose: `constraints` and `named_constraints` (what the laboratory can do), `goal` (what is to be
-//!   learned), `value`, `strategy`, `designer` (all settings, checked), `settings` (the same as people write them);
+//!   learned) and `goal_text` (as people write it), `value`, `strategy`, `designer` (all settings, checked), `settings` (the same as people write them);
 //! - what a design is worth: `outcomes` (what each draw expects of it, and how well every draw explains that),
 //!   `information` (how much it would teach), `utility` (the interface to the rules);
 //! - which designs: `candidates` (what is evaluated), `rule` (what is picked), `choice` (all of it together), with
@@ -21,6 +21,7 @@ mod designer;
 mod features;
 mod forecast;
 mod goal;
+mod goal_text;
 mod gp;
 mod information;
 mod named_constraints;
@@ -40,6 +41,7 @@ pub use constraints::{Allowed, ConstraintError, Constraints, Levels};
 pub use designer::{DesignError, Designer};
 pub use forecast::Forecast;
 pub use goal::Goal;
+pub use goal_text::GoalError;
 pub use gp::GaussianProcess;
 pub use information::{Estimator, Information, information_of};
 pub use named_constraints::NamedConstraints;

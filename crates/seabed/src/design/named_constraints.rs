@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::constraints::{Allowed, ConstraintError, Constraints};
 use crate::data::{closest, position};
+use crate::graph::Node;
 
 /// The form of [`Constraints`] in files: `{"variables": {"X1": {"levels": {"range": [-2.0, 2.0]}, "cost": 1.0}, "X3":
 /// {"levels": {"list": [0.0, 1.0]}}}, "budget": 10.0, "max-repeats": 2, "max-targets": 1}`.
@@ -48,11 +49,7 @@ impl NamedConstraints {
     pub fn constraints(&self, names: &[String]) -> Result<Constraints, ConstraintError> {
         let mut variables = vec![None; names.len()];
         for (name, allowed) in &self.variables {
-            let node = position(names, name).ok_or_else(|| ConstraintError::Unknown {
-                name: name.clone(),
-                near: closest(name, names).map(str::to_string),
-            })?;
-            variables[node] = Some(allowed.clone());
+            variables[node_named(name, names)?] = Some(allowed.clone());
         }
         Ok(Constraints {
             variables,
@@ -61,4 +58,12 @@ impl NamedConstraints {
             max_targets: self.max_targets,
         })
     }
+}
+
+/// The variable with this name.
+pub(super) fn node_named(name: &str, names: &[String]) -> Result<Node, ConstraintError> {
+    position(names, name).ok_or_else(|| ConstraintError::Unknown {
+        name: name.to_string(),
+        near: closest(name, names).map(str::to_string),
+    })
 }

@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::constraints::{Constraints, MOST_VALUE};
+use super::constraints::{ConstraintError, Constraints, MOST_VALUE};
 use super::designer::{DesignError, Designer, within};
 use super::goal::Goal;
+use super::goal_text::GoalError;
 use super::information::Estimator;
+use super::named_constraints::node_named;
 use super::strategy::Strategy;
 use super::value::Values;
 
@@ -35,6 +37,12 @@ pub struct DesignSettings {
     pub estimator: Estimator,
     /// Lowest and highest value that a variable can be set to.
     pub range: (f64, f64),
+    /// The question to answer, as in [`Goal::parse`]; the whole model if empty. Random choices do not depend on it.
+    pub goal: String,
+    /// Variables that are never set, by name.
+    pub forbidden: Vec<String>,
+    /// Is no variable set again before all others that may be set, over all rounds?
+    pub without_replacement: bool,
 }
 
 /// Ways to choose values, by name.
@@ -68,12 +76,15 @@ impl Default for DesignSettings {
             temperature: designer.temperature,
             estimator: designer.estimator,
             range: (-10.0, 10.0),
+            goal: String::new(),
+            forbidden: Vec::new(),
+            without_replacement: false,
         }
     }
 }
 
 impl DesignSettings {
-    /// The designer with these settings.
+    /// The designer with these settings, for the whole model: the question needs names, see [`goal`](Self::goal).
     pub fn designer(&self) -> Designer {
         Designer {
             strategy: self.strategy,
@@ -99,11 +110,26 @@ impl DesignSettings {
         let (low, high) = self.range;
         within("the lower end of range", low, -MOST_VALUE..=MOST_VALUE)?;
         within("the upper end of range", high, low..=MOST_VALUE)?;
+        if self.estimator == Estimator::Bound && !self.goal.is_empty() {
+            return Err(DesignError::BoundWithGoal);
+        }
         self.designer().check()
     }
 
-    /// The constraints in a world of this many variables.
-    pub fn constraints(&self, variables: usize) -> Constraints {
-        Constraints::range(variables, self.range.0, self.range.1)
+    /// The question about variables with these names.
+    pub fn goal(&self, names: &[String]) -> Result<Goal, GoalError> {
+        if self.goal.is_empty() { Ok(Goal::Everything) } else { Goal::parse(&self.goal, names) }
+    }
+
+    /// The constraints on variables with these names.
+    pub fn constraints(&self, names: &[String]) -> Result<Constraints, ConstraintError> {
+        let mut constraints = Constraints::range(names.len(), self.range.0, self.range.1);
+        for name in &self.forbidden {
+            constraints.variables[node_named(name, names)?] = None;
+        }
+        if constraints.targets().next().is_none() {
+            return Err(ConstraintError::NoTarget);
+        }
+        Ok(constraints)
     }
 }

@@ -10,7 +10,7 @@ use super::wilcoxon::wilcoxon_signed_rank;
 
 /// What a curve shows, and which direction is better.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Expected structural Hamming distance.
     Eshd,
@@ -26,12 +26,31 @@ pub enum Metric {
     Brier,
     /// Expected calibration error of the edge probabilities.
     Ece,
+    /// Squared errors of the edge probabilities, summed over all ordered pairs.
+    EdgeLoss,
+    /// Weight of the draws with the true graph.
+    TruthMass,
+    /// Expected number of wrong answers among the pairs that the question is about.
+    GoalErrors,
+    /// Expected Jaccard similarity of the parents asked for with the true ones.
+    GoalJaccard,
 }
 
 impl Metric {
     /// Every metric, in the order in which they are reported.
-    pub const ALL: [Metric; 7] =
-        [Metric::Eshd, Metric::Esid, Metric::Auroc, Metric::Auprc, Metric::Ef1, Metric::Brier, Metric::Ece];
+    pub const ALL: [Metric; 11] = [
+        Metric::Eshd,
+        Metric::Esid,
+        Metric::Auroc,
+        Metric::Auprc,
+        Metric::Ef1,
+        Metric::Brier,
+        Metric::Ece,
+        Metric::EdgeLoss,
+        Metric::TruthMass,
+        Metric::GoalErrors,
+        Metric::GoalJaccard,
+    ];
 
     /// The name of its column in `metrics.csv`.
     pub fn name(self) -> &'static str {
@@ -43,12 +62,17 @@ impl Metric {
             Metric::Ef1 => "ef1",
             Metric::Brier => "brier",
             Metric::Ece => "ece",
+            Metric::EdgeLoss => "edge_loss",
+            Metric::TruthMass => "truth_mass",
+            Metric::GoalErrors => "goal_errors",
+            Metric::GoalJaccard => "goal_jaccard",
         }
     }
 
     /// Distances and errors are better when lower, the others when higher.
     pub fn higher_is_better(self) -> bool {
-        matches!(self, Metric::Auroc | Metric::Auprc | Metric::Ef1)
+        use Metric::{Auprc, Auroc, Ef1, GoalJaccard, TruthMass};
+        matches!(self, Auroc | Auprc | Ef1 | TruthMass | GoalJaccard)
     }
 }
 
@@ -285,9 +309,10 @@ mod tests {
         let differences = [1.0, 2.0, -1.0, 0.0];
         for metric in Metric::ALL {
             let found = paired(metric, &differences).unwrap();
-            let higher = ["auroc", "auprc", "ef1"].contains(&metric.name());
+            let higher = ["auroc", "auprc", "ef1", "truth_mass", "goal_jaccard"].contains(&metric.name());
             let expected = if higher { (2, 1, 1) } else { (1, 1, 2) };
             assert_eq!((found.wins, found.ties, found.losses), expected, "{}", metric.name());
+            assert_eq!(serde_json::to_value(metric).unwrap(), metric.name());
         }
     }
 

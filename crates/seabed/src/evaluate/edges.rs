@@ -70,12 +70,16 @@ pub fn average_precision(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> 
     (edges > 0.0).then(|| sum / edges)
 }
 
+/// Sum over pairs of the squared difference between probability and truth.
+pub fn edge_loss(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> f64 {
+    let square = |(p, edge): (f64, bool)| (p - f64::from(u8::from(edge))).powi(2);
+    pairs(probabilities, truth).into_iter().map(square).sum()
+}
+
 /// Mean squared difference between probability and truth; 0 for fewer than two nodes.
 pub fn brier(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> f64 {
-    let square = |(p, edge): (f64, bool)| (p - f64::from(u8::from(edge))).powi(2);
-    let pairs = pairs(probabilities, truth);
-    let count = pairs.len().max(1) as f64;
-    pairs.into_iter().map(square).sum::<f64>() / count
+    let nodes = truth.nodes();
+    edge_loss(probabilities, truth) / (nodes * nodes.saturating_sub(1)).max(1) as f64
 }
 
 /// Ten bins of equal width; empty ones are left out.

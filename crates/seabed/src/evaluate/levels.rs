@@ -12,7 +12,8 @@ use super::wilcoxon::wilcoxon_signed_rank;
 use crate::num::random::{Purpose, Seed};
 
 /// The metrics whose levels are reported, the most important first.
-pub const LEVEL_METRICS: [Metric; 2] = [Metric::Eshd, Metric::Brier];
+pub const LEVEL_METRICS: [Metric; 4] =
+    [Metric::Eshd, Metric::EdgeLoss, Metric::TruthMass, Metric::GoalErrors];
 
 /// A value this much worse than the level is still at the level: sums in another order differ by less.
 const TOLERANCE: f64 = 1e-9;

@@ -4,6 +4,7 @@
 //! are not needed. `compare` compares many runs, `experiments_needed` says when one knows as much as another does at its
 //! end. Edges are counted over all ordered pairs of different variables.
 
+mod answer;
 mod compare;
 mod edges;
 mod levels;
@@ -12,10 +13,13 @@ mod round;
 mod sortability;
 mod wilcoxon;
 
+pub use answer::{AnswerScores, answer_scores};
 pub use compare::{
     Comparison, Curve, Mean, Metric, Paired, area_under_curve, compare, mean, mean_curve, paired,
 };
-pub use edges::{Bin, area_under_roc, average_precision, brier, calibration, expected_calibration_error};
+pub use edges::{
+    Bin, area_under_roc, average_precision, brier, calibration, edge_loss, expected_calibration_error,
+};
 pub use levels::{Estimate, LEVEL_METRICS, Needed, NeededInWorld, Saved, experiments_needed};
 pub use likelihood::held_out_log_likelihood;
 pub use round::MetricRow;
@@ -48,6 +52,10 @@ pub struct Scores {
     pub brier: f64,
     /// Expected calibration error of the edge probabilities, over ten bins.
     pub ece: f64,
+    /// Squared errors of the edge probabilities, summed over all ordered pairs; none in older files.
+    pub edge_loss: Option<f64>,
+    /// Weight of the draws with the true graph; none if the truth has cycles, and in older files.
+    pub truth_mass: Option<f64>,
 }
 
 /// Scores the ensemble against the true graph over the same variables in the same order.
@@ -64,11 +72,16 @@ pub fn scores_observed(ensemble: &Ensemble, truth: &Dag, observer: &dyn Observer
         Ok(sid(truth, draw.dag()) as f64)
     });
     let distances: Vec<f64> = distances.into_iter().collect::<Result<_, _>>()?;
-    Ok(Scores { esid: Some(ensemble.mean(&distances)), ..scores_with_cycles(ensemble, truth) })
+    let is_true = ensemble.draws().iter().map(|draw| f64::from(u8::from(draw.dag() == truth)));
+    Ok(Scores {
+        esid: Some(ensemble.mean(&distances)),
+        truth_mass: Some(ensemble.mean(&is_true.collect::<Vec<_>>())),
+        ..scores_with_cycles(ensemble, truth)
+    })
 }
 
 /// Scores the ensemble against a true graph that may have cycles: all but the structural intervention distance, which
-/// is defined for graphs without cycles only.
+/// is defined for graphs without cycles only, and the weight of the truth, as no draw has cycles.
 pub fn scores_with_cycles(ensemble: &Ensemble, truth: &(impl Adjacency + Sync)) -> Scores {
     let of_draws =
         ordered_map(ensemble.draws(), |draw| [shd(truth, draw.dag()) as f64, f1(truth, draw.dag())]);
@@ -82,6 +95,8 @@ pub fn scores_with_cycles(ensemble: &Ensemble, truth: &(impl Adjacency + Sync)) 
         ef1: mean(1),
         brier: brier(&probabilities, truth),
         ece: expected_calibration_error(&calibration(&probabilities, truth)),
+        edge_loss: Some(edge_loss(&probabilities, truth)),
+        truth_mass: None,
     }
 }
 

@@ -36,6 +36,14 @@ pub struct MetricRow {
     pub edge_entropy: f64,
     /// Draws from which edges were removed to break cycles.
     pub repaired_cyclic: usize,
+    /// Squared errors of the edge probabilities, summed over all ordered pairs.
+    pub edge_loss: Option<f64>,
+    /// Weight of the draws with the true graph.
+    pub truth_mass: Option<f64>,
+    /// Expected number of wrong answers among the pairs that the question is about.
+    pub goal_errors: Option<f64>,
+    /// Expected Jaccard similarity of the parents asked for with the true ones.
+    pub goal_jaccard: Option<f64>,
 }
 
 impl MetricRow {
@@ -54,6 +62,10 @@ impl MetricRow {
             Metric::Ef1 => self.ef1,
             Metric::Brier => self.brier,
             Metric::Ece => self.ece,
+            Metric::EdgeLoss => self.edge_loss,
+            Metric::TruthMass => self.truth_mass,
+            Metric::GoalErrors => self.goal_errors,
+            Metric::GoalJaccard => self.goal_jaccard,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::Names;
 use crate::graph::{Dag, RandomGraphError, erdos_renyi, scale_free};
 use crate::num::random::{Draws, Purpose, Seed};
 use crate::scm::{Intervention, Linear, Mechanism, Mlp, Scm, ScmError};
@@ -86,14 +87,18 @@ const SCALE_SAMPLES: usize = 4_000;
 const SCALE_ROUNDS: u64 = 50;
 
 impl Synthetic {
+    /// The names of this many variables: X1, X2, ….
+    pub fn names(nodes: usize) -> Names {
+        (1..=nodes).map(|k| format!("X{k}")).collect()
+    }
+
     /// Draws a world.
     pub fn draw(&self, seed: Seed) -> Result<Scm, SyntheticError> {
         let dag = self.draw_graph(seed)?;
         let mut draws = seed.stream(Purpose::Parameters).draws();
         let mechanisms =
             (0..self.nodes).map(|node| self.draw_mechanism(dag.parents(node).len(), &mut draws)).collect();
-        let names = (1..=self.nodes).map(|k| format!("X{k}")).collect();
-        let scm = Scm::new(names, dag, mechanisms, self.noise.of_nodes(self.nodes))?;
+        let scm = Scm::new(Self::names(self.nodes), dag, mechanisms, self.noise.of_nodes(self.nodes))?;
         if self.standardised { standardised(&scm, seed) } else { Ok(scm) }
     }
 
