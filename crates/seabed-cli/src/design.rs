@@ -47,7 +47,7 @@ pub struct Arguments {
     #[command(flatten)]
     strategy: StrategyOptions,
     /// How values are chosen.
-    #[arg(long, value_enum, default_value_t = ValuesName::GpUcb)]
+    #[arg(long, value_enum, default_value_t = ValuesName::Refined)]
     values: ValuesName,
     /// The value for --values fixed, or the nearest allowed one.
     #[arg(long, default_value_t = 0.0, value_name = "VALUE", allow_negative_numbers = true)]
@@ -111,6 +111,8 @@ enum ValuesName {
     Sample,
     /// A list of values.
     Grid,
+    /// Evenly spread values, then more beside the best ones.
+    Refined,
     /// Bayesian optimisation of the information.
     GpUcb,
 }

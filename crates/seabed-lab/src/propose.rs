@@ -41,6 +41,7 @@ impl Default for ProposalRequest {
             design: DesignSettings {
                 batch: 8,
                 strategy: Strategy::recommended(true),
+                values: ValuesName::Refined,
                 ..DesignSettings::default()
             },
             budget: None,

@@ -23,7 +23,7 @@ pub use presets::{PRESETS, preset};
 pub use record::Fitted;
 pub use results::default_baseline;
 pub use run::{Events, RunEvent, run};
-pub use simulated_world::{MechanismName, SimulatedWorld, WorldKind, WorldSettings};
+pub use simulated_world::{MechanismName, NoiseName, SimulatedWorld, WeightsName, WorldKind, WorldSettings};
 pub use sweep::{Outcome, RunState, Sweep};
 
 use std::io;

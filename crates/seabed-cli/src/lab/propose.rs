@@ -35,8 +35,8 @@ pub struct Propose {
     replicates: usize,
     #[command(flatten)]
     strategy: StrategyOptions,
-    /// How values are chosen: gp-ucb, grid, sample or fixed.
-    #[arg(long, default_value = "gp-ucb", value_name = "NAME", value_parser = named::<ValuesName>)]
+    /// How values are chosen: refined (evenly spread, then more beside the best), gp-ucb, grid, sample or fixed.
+    #[arg(long, default_value = "refined", value_name = "NAME", value_parser = named::<ValuesName>)]
     values: ValuesName,
     #[arg(long, default_value = "mcmc-gp", value_name = "NAME", value_parser = posterior_parser(), help = POSTERIOR_HELP)]
     posterior: PosteriorKind,
