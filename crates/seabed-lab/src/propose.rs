@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use seabed::JSON_VERSION;
 use seabed::design::{
-    Batch, DesignError, DesignRecord, DesignSettings, Designer, ExperimentRecord, Goal, Strategy,
+    Batch, DesignError, DesignRecord, DesignSettings, Designer, ExperimentRecord, Goal, Strategy, ValuesName,
 };
 use seabed::observer::Observer;
 use seabed::posterior::{PosteriorKind, PosteriorSettings};
