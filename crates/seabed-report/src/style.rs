@@ -131,7 +131,7 @@ summary{cursor:pointer;margin:.8em 0}
 @media (max-width:600px){
 .areas,.areas thead,.areas tbody{display:block}
 .areas tr{display:grid;grid-template-columns:6fr 29fr 31fr 18fr 16fr;border-bottom:1px solid $rule}
-.areas.needed tr{grid-template-columns:5fr 27fr 38fr 16fr 14fr}
+.areas.needed tr{grid-template-columns:6fr 25fr 37fr 16fr 16fr}
 .areas th,.areas td{font-size:.78rem;padding:2px 0 2px 3px;border-bottom:0}
 .areas tbody th{grid-column:1/-1;padding-left:0}
 .areas thead th:first-child{display:none}
