@@ -75,7 +75,7 @@ pub fn random_data(linear: bool, variables: usize, observed: usize, set: usize, 
         nodes: variables,
         edges_per_node: 1.0,
         mechanism: if linear {
-            MechanismKind::Linear(LinearWeights::Uniform)
+            MechanismKind::Linear(LinearWeights::UNIFORM)
         } else {
             MechanismKind::Mlp { hidden: 5 }
         },

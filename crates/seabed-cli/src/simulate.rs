@@ -178,7 +178,7 @@ impl SyntheticArguments {
         }
         let weights = match self.weights {
             None | Some(WeightsName::Normal) => LinearWeights::Normal,
-            Some(WeightsName::Uniform) => LinearWeights::Uniform,
+            Some(WeightsName::Uniform) => LinearWeights::UNIFORM,
         };
         let synthetic = Synthetic {
             graph,

@@ -138,6 +138,15 @@ mod tests {
                 "[design]\ngoal = \"parents=X21\"",
                 "a.toml: design.goal = parents=X21: there is no variable \"X21\"; did you mean",
             ),
+            (
+                "[world]\nweight-range = [2, 1]",
+                "a.toml: the upper end of world.weight-range = 1: choose a number from 2",
+            ),
+            ("[world]\nweight-range = [-1, 1]", "a.toml: the lower end of world.weight-range = -1"),
+            (
+                "[world]\nunequal-noise = true\nnoise-levels = \"roots\"",
+                "a.toml: world.unequal-noise = true sets the noise",
+            ),
             ("[design]\ngoal = \"everything\"", "a.toml: design.goal = everything: not a valid goal"),
             ("[design]\ngoal = \"parents=X1\"\nestimator = \"bound\"", "a.toml: design: the bound is for"),
             ("[design]\nforbidden = [\"Y\"]", "a.toml: design.forbidden: \"Y\" is not a variable"),

@@ -34,7 +34,7 @@ pub struct Planned {
 }
 
 /// Keys whose value is a list by itself.
-const LISTS: [&str; 3] = ["design.grid", "design.range", "design.forbidden"];
+const LISTS: [&str; 4] = ["design.grid", "design.range", "design.forbidden", "world.weight-range"];
 
 /// Said in words where it differs between runs.
 const REPLACEMENT: &str = "design.without-replacement";

@@ -22,7 +22,7 @@ pub use grid::{Factor, Planned, expand};
 pub use presets::{PRESETS, preset};
 pub use record::Fitted;
 pub use run::{Events, RunEvent, run};
-pub use simulated_world::{MechanismName, SimulatedWorld, WorldKind, WorldSettings};
+pub use simulated_world::{MechanismName, NoiseName, SimulatedWorld, WeightsName, WorldKind, WorldSettings};
 pub use sweep::{Outcome, RunState, Sweep};
 
 use std::io;

@@ -89,7 +89,7 @@ mod tests {
             graph: GraphKind::Er,
             nodes: 5,
             edges_per_node: 1.0,
-            mechanism: MechanismKind::Linear(LinearWeights::Uniform),
+            mechanism: MechanismKind::Linear(LinearWeights::UNIFORM),
             noise: NoiseLevels::Equal(0.5),
             standardised: false,
         };

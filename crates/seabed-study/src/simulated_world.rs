@@ -23,16 +23,20 @@ pub struct WorldSettings {
     pub kind: WorldKind,
     /// Variables of a random model.
     pub nodes: usize,
-    /// Edges per variable of a random model.
+    /// Edges per variable of a random model; trees and chains do not use it.
     pub edges_per_node: f64,
     /// Mechanisms of a random model.
     pub mechanism: MechanismName,
     /// Hidden units of nonlinear mechanisms.
     pub hidden: usize,
     /// Weights of linear mechanisms.
-    pub weights: LinearWeights,
+    pub weights: WeightsName,
+    /// Least and largest size of weights that are not normal.
+    pub weight_range: (f64, f64),
     /// Standard deviation of the noise.
     pub noise_sd: f64,
+    /// How it differs between variables.
+    pub noise_levels: NoiseName,
     /// From `noise_sd` (first variable) to ten times as much (last)?
     pub unequal_noise: bool,
     /// Scale every variable to mean 0 and standard deviation 1?
@@ -57,6 +61,10 @@ pub enum WorldKind {
     Er,
     /// A random model on a scale-free graph.
     Sf,
+    /// A random model on a random tree.
+    Tree,
+    /// A random model on a chain with its source in the middle.
+    Chain,
     /// A model from a file.
     Scm,
     /// A gene network, from a file or generated.
@@ -73,6 +81,30 @@ pub enum MechanismName {
     Nonlinear,
 }
 
+/// Distributions of linear weights.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WeightsName {
+    /// Normal, with mean 2 and standard deviation 1.
+    Normal,
+    /// Of a size within the range, with either sign.
+    Uniform,
+    /// Within the range.
+    Positive,
+}
+
+/// How noise differs between variables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoiseName {
+    /// Not at all.
+    Equal,
+    /// Variables without parents have standard deviation 1.
+    Roots,
+    /// Every variance is drawn uniformly, up to the square of `noise_sd`.
+    Random,
+}
+
 impl Default for WorldSettings {
     fn default() -> Self {
         Self {
@@ -81,8 +113,10 @@ impl Default for WorldSettings {
             edges_per_node: 1.0,
             mechanism: MechanismName::Nonlinear,
             hidden: 5,
-            weights: LinearWeights::Normal,
+            weights: WeightsName::Normal,
+            weight_range: (0.5, 2.0),
             noise_sd: 0.1,
+            noise_levels: NoiseName::Equal,
             unequal_noise: false,
             standardise: false,
             file: PathBuf::new(),
@@ -110,6 +144,8 @@ impl SimulatedWorld {
         let scm = match settings.kind {
             WorldKind::Er => settings.synthetic(GraphKind::Er).draw(seed)?,
             WorldKind::Sf => settings.synthetic(GraphKind::Sf).draw(seed)?,
+            WorldKind::Tree => settings.synthetic(GraphKind::Tree).draw(seed)?,
+            WorldKind::Chain => settings.synthetic(GraphKind::Chain).draw(seed)?,
             WorldKind::Scm if settings.file.as_os_str().is_empty() => {
                 let problem = "world.kind = \"scm\" needs a model file; set world.file".to_string();
                 return Err(SettingsError::Conflict { problem }.into());
@@ -207,6 +243,9 @@ const MOST_NODES: usize = 10_000;
 const MOST_HIDDEN: usize = 1000;
 const MOST_NUMBERS: usize = 100_000_000;
 
+/// Larger weights are a typing error.
+const MOST_WEIGHT: f64 = 1e6;
+
 impl WorldSettings {
     /// Are all numbers within their ranges? The rest is checked when the world is made.
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
@@ -216,35 +255,58 @@ impl WorldSettings {
             ("world.hidden", self.hidden, MOST_HIDDEN),
             ("world.observations", self.observations, most_observations),
         ];
-        match counts.into_iter().find(|(_, got, most)| !(1..=*most).contains(got)) {
-            Some((key, got, most)) => {
-                Err(SettingsError::OutOfRange { key, got: got as f64, least: 1.0, most: most as f64 })
-            }
-            None => Ok(()),
+        if let Some((key, got, most)) = counts.into_iter().find(|(_, got, most)| !(1..=*most).contains(got)) {
+            return Err(SettingsError::OutOfRange { key, got: got as f64, least: 1.0, most: most as f64 });
         }
+        let (least, most) = self.weight_range;
+        let ends = [
+            ("the lower end of world.weight-range", least, 0.0),
+            ("the upper end of world.weight-range", most, least),
+        ];
+        for (key, got, least) in ends {
+            if !(least..=MOST_WEIGHT).contains(&got) {
+                return Err(SettingsError::OutOfRange { key, got, least, most: MOST_WEIGHT });
+            }
+        }
+        if self.unequal_noise && self.noise_levels != NoiseName::Equal {
+            let problem = "world.unequal-noise = true sets the noise of every variable, and so does \
+                           world.noise-levels; keep only one"
+                .to_string();
+            return Err(SettingsError::Conflict { problem });
+        }
+        Ok(())
     }
 
     /// The variables' names, where they do not come from a file or a generator.
     pub(crate) fn names(&self) -> Option<Names> {
         match self.kind {
-            WorldKind::Er | WorldKind::Sf => Some(Synthetic::names(self.nodes)),
+            WorldKind::Er | WorldKind::Sf | WorldKind::Tree | WorldKind::Chain => {
+                Some(Synthetic::names(self.nodes))
+            }
             WorldKind::Scm | WorldKind::Grn => None,
         }
     }
 
     fn synthetic(&self, graph: GraphKind) -> Synthetic {
+        let (least, most) = self.weight_range;
+        let weights = match self.weights {
+            WeightsName::Normal => LinearWeights::Normal,
+            WeightsName::Uniform => LinearWeights::Uniform { least, most, signed: true },
+            WeightsName::Positive => LinearWeights::Uniform { least, most, signed: false },
+        };
         Synthetic {
             graph,
             nodes: self.nodes,
             edges_per_node: self.edges_per_node,
             mechanism: match self.mechanism {
-                MechanismName::Linear => MechanismKind::Linear(self.weights),
+                MechanismName::Linear => MechanismKind::Linear(weights),
                 MechanismName::Nonlinear => MechanismKind::Mlp { hidden: self.hidden },
             },
-            noise: if self.unequal_noise {
-                NoiseLevels::Unequal(self.noise_sd)
-            } else {
-                NoiseLevels::Equal(self.noise_sd)
+            noise: match self.noise_levels {
+                _ if self.unequal_noise => NoiseLevels::Unequal(self.noise_sd),
+                NoiseName::Equal => NoiseLevels::Equal(self.noise_sd),
+                NoiseName::Roots => NoiseLevels::Roots(self.noise_sd),
+                NoiseName::Random => NoiseLevels::Random(self.noise_sd),
             },
             standardised: self.standardise,
         }
@@ -259,6 +321,8 @@ impl WorldSettings {
         match self.kind {
             WorldKind::Er => kind("er"),
             WorldKind::Sf => kind("sf"),
+            WorldKind::Tree => kind("tree"),
+            WorldKind::Chain => kind("chain"),
             WorldKind::Scm | WorldKind::Grn if !self.file.as_os_str().is_empty() => {
                 vec![self.file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into())]
             }
@@ -273,6 +337,37 @@ impl MechanismName {
         match self {
             Self::Linear => "linear".into(),
             Self::Nonlinear => "nonlinear".into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_reach_the_world() {
+        let settings = WorldSettings {
+            mechanism: MechanismName::Linear,
+            weights: WeightsName::Positive,
+            weight_range: (0.25, 1.0),
+            noise_levels: NoiseName::Roots,
+            ..WorldSettings::default()
+        };
+        let synthetic = settings.synthetic(GraphKind::Tree);
+        let weights = LinearWeights::Uniform { least: 0.25, most: 1.0, signed: false };
+        assert_eq!(synthetic.mechanism, MechanismKind::Linear(weights));
+        assert_eq!((synthetic.graph, synthetic.noise), (GraphKind::Tree, NoiseLevels::Roots(0.1)));
+        // The default range is the one that `uniform` always had.
+        let uniform = WorldSettings { weights: WeightsName::Uniform, weight_range: (0.5, 2.0), ..settings };
+        assert_eq!(uniform.synthetic(GraphKind::Er).mechanism, MechanismKind::Linear(LinearWeights::UNIFORM));
+        let unequal = WorldSettings { unequal_noise: true, ..WorldSettings::default() };
+        assert_eq!(unequal.synthetic(GraphKind::Er).noise, NoiseLevels::Unequal(0.1));
+        for (kind, edges) in [(WorldKind::Tree, 6), (WorldKind::Chain, 6)] {
+            let settings = WorldSettings { kind, nodes: 7, ..WorldSettings::default() };
+            let world = SimulatedWorld::new(&settings, Seed::new(3)).unwrap();
+            assert_eq!(world.truth().iter().flatten().filter(|edge| **edge).count(), edges);
+            assert_eq!(&*settings.names().unwrap(), world.names());
         }
     }
 }

@@ -16,7 +16,7 @@ fn world() -> Scm {
         graph: GraphKind::Er,
         nodes: 4,
         edges_per_node: 1.0,
-        mechanism: MechanismKind::Linear(LinearWeights::Uniform),
+        mechanism: MechanismKind::Linear(LinearWeights::UNIFORM),
         noise: NoiseLevels::Equal(0.5),
         standardised: false,
     };

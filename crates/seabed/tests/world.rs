@@ -36,7 +36,7 @@ fn linear_weights_have_their_distribution() {
     // Two z-scores below 4: a false alarm in 8000 seeds.
     assert!(((mean - 2.0) * n.sqrt()).abs() < 4.0, "{mean}");
     assert!(((variance - 1.0) * (n / 2.0).sqrt()).abs() < 4.0, "{variance}");
-    let uniform = weights(LinearWeights::Uniform);
+    let uniform = weights(LinearWeights::UNIFORM);
     assert!(uniform.iter().all(|w| (0.5..=2.0).contains(&w.abs())));
     // |w| is uniform on [0.5, 2]: mean 1.25, variance 1.5²/12.
     let n = uniform.len() as f64;
@@ -44,6 +44,26 @@ fn linear_weights_have_their_distribution() {
     assert!(((mean - 1.25) / (1.5 * 1.5 / 12.0 / n).sqrt()).abs() < 4.0, "{mean}");
     let positive = uniform.iter().filter(|w| **w > 0.0).count() as f64;
     assert!(((positive - 0.5 * uniform.len() as f64) / (0.25 * uniform.len() as f64).sqrt()).abs() < 4.0);
+}
+
+#[test]
+fn weights_stay_within_their_range() {
+    let signed = weights(LinearWeights::Uniform { least: 0.25, most: 1.0, signed: true });
+    assert!(signed.iter().all(|w| (0.25..=1.0).contains(&w.abs())));
+    assert!(signed.iter().any(|w| *w < 0.0) && signed.iter().any(|w| *w > 0.0));
+    let positive = weights(LinearWeights::Uniform { least: 0.5, most: 1.0, signed: false });
+    assert!(positive.iter().all(|w| (0.5..=1.0).contains(w)));
+    // Signs and sizes from 0.5 to 2 are drawn in turn, as they always were: worlds of a seed stay the same.
+    let mut draws = Seed::new(0).stream(Purpose::Parameters).draws();
+    let of_first_world = linear(LinearWeights::UNIFORM).draw(Seed::new(0)).unwrap();
+    for w in weights(LinearWeights::UNIFORM).iter().take(of_first_world.dag().edge_count()) {
+        let sign = if draws.below(2) == 0 { -1.0 } else { 1.0 };
+        assert_eq!(*w, sign * (0.5 + 1.5 * draws.uniform()));
+    }
+    // Uniform on [0.5, 1]: mean 0.75, variance 0.5²/12; a z-score below 4.
+    let n = positive.len() as f64;
+    let mean = positive.iter().sum::<f64>() / n;
+    assert!(((mean - 0.75) / (0.25 / 12.0 / n).sqrt()).abs() < 4.0, "{mean}");
 }
 
 #[test]
@@ -93,6 +113,31 @@ fn noise_levels_are_equal_or_spread_tenfold() {
 }
 
 #[test]
+fn noise_can_differ_at_the_roots_or_at_random() {
+    let of =
+        |noise, seed| Synthetic { noise, ..linear(LinearWeights::Normal) }.draw(Seed::new(seed)).unwrap();
+    let (roots, equal) = (of(NoiseLevels::Roots(0.3), 1), of(NoiseLevels::Equal(0.3), 1));
+    for node in 0..10 {
+        let expected = if roots.dag().parents(node).is_empty() { 1.0 } else { 0.3 };
+        assert_eq!(roots.noise_sd()[node], expected);
+        assert_eq!(roots.mechanism(node), equal.mechanism(node), "noise does not change the mechanisms");
+    }
+    let variances: Vec<f64> = (0..200)
+        .flat_map(|seed| of(NoiseLevels::Random(2.0), seed).noise_sd().to_vec())
+        .map(|sd| sd * sd)
+        .collect();
+    assert!(variances.iter().all(|variance| *variance > 0.0 && *variance < 4.0));
+    // Uniform on [0, 4]: mean 2, variance 16 / 12, fourth central moment 4⁴ / 80; two z-scores below 4.
+    let n = variances.len() as f64;
+    let mean = variances.iter().sum::<f64>() / n;
+    let spread = variances.iter().map(|v| (v - 2.0).powi(2)).sum::<f64>() / n;
+    let (variance, fourth) = (16.0 / 12.0, 256.0 / 80.0);
+    assert!(((mean - 2.0) / (variance / n).sqrt()).abs() < 4.0, "{mean}");
+    assert!(((spread - variance) / ((fourth - variance * variance) / n).sqrt()).abs() < 4.0, "{spread}");
+    assert_eq!(of(NoiseLevels::Random(2.0), 3), of(NoiseLevels::Random(2.0), 3));
+}
+
+#[test]
 fn a_standardised_world_has_mean_0_and_standard_deviation_1() {
     for (seed, mechanism) in
         [(1, MechanismKind::Linear(LinearWeights::Normal)), (2, MechanismKind::Mlp { hidden: 5 })]
@@ -111,7 +156,7 @@ fn a_standardised_world_has_mean_0_and_standard_deviation_1() {
 
 #[test]
 fn the_seed_is_all_that_matters() {
-    for graph in [GraphKind::Er, GraphKind::Sf] {
+    for graph in [GraphKind::Er, GraphKind::Sf, GraphKind::Tree, GraphKind::Chain] {
         let draw = |seed| Synthetic { graph, ..linear(LinearWeights::Normal) }.draw(Seed::new(seed)).unwrap();
         assert_eq!(draw(5), draw(5));
         assert_ne!(draw(5), draw(6));

@@ -1,4 +1,4 @@
-//! Random graphs for simulated worlds: Erdős–Rényi and scale-free.
+//! Random graphs for simulated worlds: Erdős–Rényi and scale-free; trees and chains are in `random_tree`.
 //!
 //! Both are redrawn until observation alone cannot identify them, that is, until the
 //! equivalence class has at least two members.

@@ -2,10 +2,8 @@
 //!
 //! The graph, the parameters and the noise levels of a world are functions of the seed alone.
 
-use serde::{Deserialize, Serialize};
-
 use crate::data::Names;
-use crate::graph::{Dag, RandomGraphError, erdos_renyi, scale_free};
+use crate::graph::{Dag, RandomGraphError, chain, erdos_renyi, random_tree, scale_free};
 use crate::num::random::{Draws, Purpose, Seed};
 use crate::scm::{Intervention, Linear, Mechanism, Mlp, Scm, ScmError};
 
@@ -17,7 +15,7 @@ pub struct Synthetic {
     /// Number of variables, called X1, X2, ….
     pub nodes: usize,
     /// Edges per variable: for SF a positive integer; for ER any positive number, which is expected before graphs
-    /// with cycles are ruled out: the denser the graphs, the fewer edges remain.
+    /// with cycles are ruled out: the denser the graphs, the fewer edges remain. Trees and chains do not use it.
     pub edges_per_node: f64,
     /// The family of mechanisms.
     pub mechanism: MechanismKind,
@@ -27,13 +25,17 @@ pub struct Synthetic {
     pub standardised: bool,
 }
 
-/// Families of random graphs; both are drawn until their equivalence class has at least two members.
+/// Families of random graphs; all have an equivalence class with at least two members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GraphKind {
     /// Erdős–Rényi: every ordered pair is an edge with the same probability, given that there is no cycle.
     Er,
     /// Scale-free, by preferential attachment: edges go from later to earlier variables, hubs have many parents.
     Sf,
+    /// A random tree whose edges point away from a random root; all such trees are equally likely.
+    Tree,
+    /// X1, X2, … along a path, with edges that point outward from its middle.
+    Chain,
 }
 
 /// Families of mechanisms.
@@ -49,13 +51,19 @@ pub enum MechanismKind {
 }
 
 /// Distributions of linear weights.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum LinearWeights {
     /// N(2, 1), as the paper's reference code.
     Normal,
-    /// Uniform on [-2, -0.5] ∪ [0.5, 2].
-    Uniform,
+    /// Uniform on [least, most].
+    Uniform {
+        /// Lower end, at least 0.
+        least: f64,
+        /// Upper end.
+        most: f64,
+        /// With either sign, equally likely?
+        signed: bool,
+    },
 }
 
 /// Noise standard deviations of the variables.
@@ -65,6 +73,10 @@ pub enum NoiseLevels {
     Equal(f64),
     /// In equal steps from this level for the first variable to ten times this level for the last.
     Unequal(f64),
+    /// 1 for variables without parents, this level for the others.
+    Roots(f64),
+    /// Variances drawn uniformly from 0 to the square of this level.
+    Random(f64),
 }
 
 /// A world that cannot be drawn.
@@ -98,7 +110,8 @@ impl Synthetic {
         let mut draws = seed.stream(Purpose::Parameters).draws();
         let mechanisms =
             (0..self.nodes).map(|node| self.draw_mechanism(dag.parents(node).len(), &mut draws)).collect();
-        let scm = Scm::new(Self::names(self.nodes), dag, mechanisms, self.noise.of_nodes(self.nodes))?;
+        let noise_sd = self.noise.of_nodes(&dag, seed);
+        let scm = Scm::new(Self::names(self.nodes), dag, mechanisms, noise_sd)?;
         if self.standardised { standardised(&scm, seed) } else { Ok(scm) }
     }
 
@@ -106,6 +119,8 @@ impl Synthetic {
         let stream = seed.stream(Purpose::Graph);
         match self.graph {
             GraphKind::Er => Ok(erdos_renyi(self.nodes, self.edges_per_node, stream)?),
+            GraphKind::Tree => Ok(random_tree(self.nodes, stream)?),
+            GraphKind::Chain => Ok(chain(self.nodes)?),
             GraphKind::Sf => {
                 let edges = self.edges_per_node;
                 if !(edges >= 1.0 && edges.fract() == 0.0 && edges <= f64::from(u32::MAX)) {
@@ -132,24 +147,36 @@ impl Synthetic {
 }
 
 impl LinearWeights {
+    /// Uniform on [-2, -0.5] ∪ [0.5, 2].
+    pub const UNIFORM: Self = Self::Uniform { least: 0.5, most: 2.0, signed: true };
+
     fn draw(self, draws: &mut Draws) -> f64 {
         match self {
             Self::Normal => 2.0 + draws.normal(),
-            Self::Uniform => {
-                let sign = if draws.below(2) == 0 { -1.0 } else { 1.0 };
-                sign * (0.5 + 1.5 * draws.uniform())
+            Self::Uniform { least, most, signed } => {
+                let sign = if signed && draws.below(2) == 0 { -1.0 } else { 1.0 };
+                sign * (least + (most - least) * draws.uniform())
             }
         }
     }
 }
 
 impl NoiseLevels {
-    fn of_nodes(self, nodes: usize) -> Vec<f64> {
+    fn of_nodes(self, dag: &Dag, seed: Seed) -> Vec<f64> {
+        let nodes = dag.len();
         match self {
             Self::Equal(sd) => vec![sd; nodes],
             Self::Unequal(least) => {
                 let last = nodes.saturating_sub(1).max(1) as f64;
                 (0..nodes).map(|node| least * (1.0 + 9.0 * node as f64 / last)).collect()
+            }
+            Self::Roots(sd) => {
+                (0..nodes).map(|node| if dag.parents(node).is_empty() { 1.0 } else { sd }).collect()
+            }
+            Self::Random(most) => {
+                // Apart from the weights, which stay the same whatever the noise.
+                let mut draws = seed.stream(Purpose::Parameters).named("noise levels").draws();
+                (0..nodes).map(|_| most * draws.uniform().sqrt()).collect()
             }
         }
     }
