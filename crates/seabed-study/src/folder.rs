@@ -147,8 +147,9 @@ impl RunFolder {
         Ok(write_table(&self.round(round).join("outcomes.csv"), outcomes)?)
     }
 
-    /// Writes the tables of all rounds so far; `metrics.csv` comes last, so the others are at least as complete.
-    pub(crate) fn write_tables(&self, data: &Dataset) -> Result<(), StudyError> {
+    /// Writes the tables of all rounds up to `last`, which is where the data end; `metrics.csv` comes last, so the others
+    /// are at least as complete.
+    pub(crate) fn write_tables(&self, data: &Dataset, last: usize) -> Result<(), StudyError> {
         let mut rows = Vec::new();
         let mut designs = Vec::new();
         let mut events = String::new();
@@ -159,7 +160,7 @@ impl RunFolder {
             events.push_str(&line.to_string());
             events.push('\n');
         };
-        for round in 0.. {
+        for round in 0..=last {
             let Some(fitted) = self.fitted(round)? else { break };
             let designed = self.designed(round)?;
             rows.push(metric_row(round, &fitted, designed.as_ref()));

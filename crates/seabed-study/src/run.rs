@@ -89,7 +89,10 @@ pub fn run(
             };
             data.append(&outcomes)?;
         }
-        folder.write_tables(&data)?;
+        // Tables of a later round are already at least as complete.
+        if round + 1 >= finished.len() {
+            folder.write_tables(&data, round)?;
+        }
         let fitted = folder.fitted(round)?.expect("written above");
         let row = metric_row(round, &fitted, folder.designed(round)?.as_ref());
         events(RunEvent::Round(&row));
@@ -201,4 +204,34 @@ fn difference(before: &Config, config: &Config) -> String {
     let (before, now) = (before.to_toml(), config.to_toml());
     let pair = before.lines().zip(now.lines()).find(|(a, b)| a != b);
     pair.map_or_else(|| "a key".into(), |(a, b)| format!("{a} there, {b} here"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use seabed::settings::Keys;
+
+    use super::*;
+
+    /// A run that dies after its last fit, and again while it goes through the rounds that are done: `metrics.csv` must
+    /// not list rounds whose data are not in `data.csv`, or the run would count as finished.
+    #[test]
+    fn a_run_that_dies_twice_has_all_its_data() {
+        let keys = "rounds = 2\ntiming = false\n[world]\nnodes = 4\nmechanism = \"linear\"\nobservations = 20\n\
+                    [posterior]\nkind = \"bootstrap\"\ndraws = 5\n[design]\nstrategy = \"random\"\nbatch = 2\n";
+        let config = Config::from_keys(&Keys::parse(keys, "test").unwrap()).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(place.path());
+        let rows = run(&config, &folder, &(), &|_| {}).unwrap();
+        let complete = fs::read(place.path().join("data.csv")).unwrap();
+        for table in ["metrics.csv", "data.csv", "interventions.csv", "events.jsonl"] {
+            fs::remove_file(place.path().join(table)).unwrap();
+        }
+        let die = |_: RunEvent<'_>| panic!("killed after the tables of the first round");
+        assert!(catch_unwind(AssertUnwindSafe(|| run(&config, &folder, &(), &die))).is_err());
+        assert_eq!(run(&config, &folder, &(), &|_| {}).unwrap(), rows);
+        assert_eq!(fs::read(place.path().join("data.csv")).unwrap(), complete);
+    }
 }
