@@ -135,7 +135,8 @@ fn entry<T>(items: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> 
     &mut items[at]
 }
 
-fn run_in_detail(sweep: &Sweep, index: usize) -> Result<RunView, Failure> {
+/// A run of a study.
+pub fn run_in_detail(sweep: &Sweep, index: usize) -> Result<RunView, Failure> {
     let Some(planned) = sweep.runs().get(index) else {
         return Err(Failure::Input(anyhow::anyhow!(
             "--run {index}: the study has runs 0 to {}",
