@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use seabed::JSON_VERSION;
 use seabed::design::{
-    Batch, DesignError, DesignRecord, DesignSettings, Designer, ExperimentRecord, Goal, Strategy, ValuesName,
+    Batch, DesignError, DesignRecord, DesignSettings, Designer, ExperimentRecord, Forecast, Goal, Strategy,
+    ValuesName,
 };
 use seabed::observer::Observer;
 use seabed::posterior::{PosteriorKind, PosteriorSettings};
@@ -100,6 +101,8 @@ struct ProposedForm<'a> {
     batch_information: f64,
     batch_standard_error: f64,
     entropy: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forecast: Option<Forecast>,
     belief: &'a super::BeliefSummary,
     pending: usize,
 }
@@ -146,6 +149,7 @@ impl Serialize for Proposed {
             batch_information: self.designed.information,
             batch_standard_error: self.designed.standard_error,
             entropy: self.designed.entropy,
+            forecast: self.designed.forecast,
             belief: &self.belief,
             pending: self.pending,
         };

@@ -53,6 +53,10 @@ pub fn as_text(batch: &Batch, ensemble: &Ensemble, designer: &Designer, seconds:
     if batch.chosen.len() < wanted {
         writeln!(out, "the budget allows {} of {wanted} experiments", batch.chosen.len())?;
     }
+    if let Some(forecast) = &batch.forecast {
+        forecast.sentences().iter().try_for_each(|sentence| writeln!(out, "{sentence}"))?;
+        return Ok(());
+    }
     let best = batch.evaluated.iter().map(|e| e.information.nats).fold(batch.information.nats, f64::max);
     if best < HARDLY_WORTH {
         writeln!(

@@ -190,6 +190,9 @@ fn print_proposal(
         proposed.strategy.name(),
         belief.edge_entropy
     );
+    for sentence in designed.forecast.iter().flat_map(|forecast| forecast.sentences()) {
+        text += &format!("\n{sentence}");
+    }
     if let Some(place) = place {
         text += &format!("\nfill in {}, then `seabed lab record`", place.display());
     }

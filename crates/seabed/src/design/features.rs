@@ -51,6 +51,12 @@ impl Features {
         features
     }
 
+    /// Features of which no configuration is known.
+    #[cfg(test)]
+    pub(super) fn of_pairs(pairs: Vec<(Node, Node)>, first: Vec<bool>) -> Self {
+        Self { pairs, first, differing: Vec::new() }
+    }
+
     /// The probability that a feature is not as in the first configuration, `[feature][set]`, under each of `count` sets
     /// of weights, `weights[configuration][set]`, each with sum 1.
     pub(super) fn otherwise(&self, weights: &[f64], count: usize) -> Vec<f64> {

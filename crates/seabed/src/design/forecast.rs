@@ -25,6 +25,43 @@ pub struct Forecast {
     pub drawn_once: f64,
 }
 
+impl Forecast {
+    /// What it says, in sentences: what would change, whether that is worth while, and whether it can be trusted.
+    pub fn sentences(&self) -> Vec<String> {
+        let Self { wrong_now, wrong_after, undecided_now, undecided_after, .. } = *self;
+        let decided = (undecided_now - undecided_after).max(0.0);
+        let mut sentences = vec![format!(
+            "expected wrong edges {wrong_now:.1} → {wrong_after:.1}; of {undecided_now:.0} undecided edges {decided:.1} would be \
+             decided"
+        )];
+        if wrong_now < LITTLE {
+            sentences.push("hardly anything is left to learn about the edges".into());
+        } else if wrong_now - wrong_after < LEAST_SHARE * wrong_now {
+            sentences.push(format!(
+                "this batch is hardly worth its cost: it is expected to settle less than {:.0} % of what is open",
+                100.0 * LEAST_SHARE
+            ));
+        }
+        if self.drawn_once > THIN {
+            sentences.push(format!(
+                "{:.0} % of the graphs were drawn only once, too few to judge by as a whole: variables are judged in groups \
+                 whose causes depend on each other",
+                100.0 * self.drawn_once
+            ));
+        }
+        sentences
+    }
+}
+
+/// Fewer wrong edges than this are as good as none.
+const LITTLE: f64 = 0.05;
+
+/// A batch that settles a smaller share of what is open is hardly worth while.
+const LEAST_SHARE: f64 = 0.05;
+
+/// Share of graphs drawn once from which on they do not stand for all.
+const THIN: f64 = 0.5;
+
 /// From which probability on an answer counts as decided.
 const DECIDED: f64 = 0.9;
 
@@ -72,5 +109,46 @@ impl Pairs {
             undecided += f64::from(u8::from(best < DECIDED));
         }
         (wrong, undecided)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_say_what_would_change_and_when_that_is_little() {
+        let forecast = Forecast {
+            wrong_now: 4.12,
+            wrong_after: 2.3,
+            undecided_now: 12.0,
+            undecided_after: 7.0,
+            effective_graphs: 80.0,
+            drawn_once: 0.1,
+        };
+        assert_eq!(
+            forecast.sentences(),
+            ["expected wrong edges 4.1 → 2.3; of 12 undecided edges 5.0 would be decided"]
+        );
+        let said = |forecast: Forecast| forecast.sentences().remove(1);
+        assert!(
+            said(Forecast { wrong_after: 4.1, ..forecast })
+                .starts_with("this batch is hardly worth its cost")
+        );
+        assert!(
+            said(Forecast { wrong_now: 0.01, wrong_after: 0.0, ..forecast }).starts_with("hardly anything")
+        );
+        assert!(said(Forecast { drawn_once: 0.9, ..forecast }).starts_with("90 % of the graphs"));
+    }
+
+    /// Two variables: 60 % there, 30 % back, 10 % none; a third pair is certain.
+    #[test]
+    fn wrong_and_undecided_pairs_are_counted() {
+        let features = Features::of_pairs(vec![(0, 1), (1, 0)], vec![true, false]);
+        let pairs = Pairs::new([&features].into_iter(), &Dag::from_edges(3, [(0, 1), (1, 2)]).unwrap());
+        let (wrong, undecided) = pairs.count(&[vec![0.4, 0.3]]);
+        assert!((wrong - 0.4).abs() < 1e-12 && undecided == 1.0);
+        let (wrong, undecided) = pairs.count(&[vec![0.05, 0.02]]);
+        assert!((wrong - 0.05).abs() < 1e-12 && undecided == 0.0);
     }
 }
