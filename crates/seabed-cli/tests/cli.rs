@@ -459,7 +459,8 @@ fn design_prints_a_batch_and_writes_a_form() {
     let form = fs::read_to_string(folder.path().join("batch.csv")).unwrap();
     insta::assert_snapshot!("design_form", form);
     let curves = fs::read_to_string(folder.path().join("curves.csv")).unwrap();
-    assert_eq!(curves.lines().count(), 1 + 6 * 5);
+    // Five values of each of the six variables, and more beside the best ones.
+    assert!(curves.lines().count() > 1 + 6 * 5, "{curves}");
     // Filled in, the form is data.
     let filled: String =
         form.lines().map(|line| line.replace(",,", ",1,").replace(",,", ",1,") + "\n").collect();

@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(column(&table, "eshd_level"), levels);
         let needed = [["6"; 3], ["3"; 3], ["6"; 3], [""; 3]].concat();
         assert_eq!(column(&table, "eshd_experiments"), needed);
-        assert!(column(&table, "brier_level").iter().all(String::is_empty));
+        assert!(column(&table, "edge_loss_level").iter().all(String::is_empty));
     }
 
     #[test]
