@@ -1,15 +1,16 @@
 //! From a belief to the next batch of interventions: which variables to set, to which values.
 //!
-//! Sees an [`Ensemble`](crate::scm::Ensemble) and nothing else of a posterior. A strategy is a utility (what a design is
+//! Sees a [`Belief`]: models, and perhaps weighted graphs, and nothing else of a posterior. A strategy is a utility (what a design is
 //! worth), a rule (how a batch is picked) and values (where a target is set). The parts, in the order of the work:
 //!
 //! - what people choose: `constraints` and `named_constraints` (what the laboratory can do), `goal` (what is to be
 //!   learned) and `goal_text` (as people write it), `value`, `strategy`, `designer` (all settings, checked), `settings` (the same as people write them);
-//! - what a design is worth: `outcomes` (what each draw expects of it, and how well every draw explains that),
-//!   `information` (how much it would teach), `utility` (the interface to the rules);
+//! - what a design is worth under models: `outcomes` (what each draw expects of it, and how well every draw explains that),
+//!   `information` (how much it would teach); under graphs: `paths` (what each graph expects), `blocks` (what is believed
+//!   about independently), `features` (what is asked of graphs); `utility` (the interface to the rules);
 //! - which designs: `candidates` (what is evaluated), `rule` (what is picked), `choice` (all of it together), with
 //!   `work` (how far it is);
-//! - the result: `batch`, and `record`, its form in files.
+//! - the result: `batch`, with a `forecast` in people's words, and `record`, its form in files.
 
 mod batch;
 mod belief;
