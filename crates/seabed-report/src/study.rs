@@ -89,10 +89,10 @@ pub(crate) fn words(metric: Metric) -> (&'static str, &'static str) {
         Metric::Ef1 => ("E-F1", "E-F1 [0 to 1]"),
         Metric::Brier => ("Brier score", "Brier score [0 to 1]"),
         Metric::Ece => ("Calibration error", "ECE [0 to 1]"),
-        Metric::EdgeLoss => ("Edge loss", "squared error, summed over node pairs"),
-        Metric::TruthMass => ("Weight of the true graph", "weight of the true graph [0 to 1]"),
-        Metric::GoalErrors => ("Wrong answers to the question", "expected wrong answers"),
-        Metric::GoalJaccard => ("Similarity of the parents", "Jaccard similarity [0 to 1]"),
+        Metric::EdgeLoss => ("Edge loss", "edge loss [edges]"),
+        Metric::TruthMass => ("Weight of the truth", "weight [0 to 1]"),
+        Metric::GoalErrors => ("Wrong answers", "wrong answers [pairs]"),
+        Metric::GoalJaccard => ("Similar parents", "Jaccard [0 to 1]"),
     }
 }
 
