@@ -118,3 +118,23 @@ fn upper_bound(kappa: f64, levels: &Levels, tried: &[(f64, f64)], evaluations: u
     };
     candidates.into_iter().map(|x| (x, bound(x))).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(x, _)| x)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refined_values_close_in_on_the_best_and_end() {
+        let (levels, worth) = (Levels::Range(0.0, 8.0), |x: f64| -(x - 4.6).powi(2));
+        let mut tried: Vec<(f64, f64)> = levels.spread(5).into_iter().map(|x| (x, worth(x))).collect();
+        for expected in [vec![3.0, 5.0], vec![4.5, 5.5], vec![]] {
+            let next = Values::Refined.next(&levels, &tried, 5);
+            assert_eq!(next, expected);
+            tried.extend(next.into_iter().map(|x| (x, worth(x))));
+        }
+        assert!(tried.len() <= Values::Refined.most(5));
+        // Nothing lies between the levels of a list.
+        let levels = Levels::List(vec![0.0, 1.0]);
+        assert!(Values::Refined.next(&levels, &[(0.0, 1.0), (1.0, 2.0)], 5).is_empty());
+    }
+}
