@@ -1,8 +1,8 @@
 //! The sets of parents a node may have, with their weights: sums over those that an arrangement of the nodes allows.
 //!
-//! Sets are bits of one number, the likeliest first, so that a sum is a scan that ends early. Everything is in
-//! logarithms and sums only add: a set that is e⁵⁰⁰ times less likely than the best still counts where the best is not
-//! allowed.
+//! Sets are bits of one number, the likeliest first, so that a sum is a scan that ends early. Sums only add, and a set
+//! that is e⁵⁰⁰ times less likely than the best still counts where the best is not allowed: weights are kept in bands, each
+//! relative to its first set, so that no exponential is taken while summing.
 
 use std::collections::HashMap;
 
@@ -17,14 +17,18 @@ pub(super) fn bit(node: Node) -> Mask {
 }
 
 /// The nodes of a set, in ascending order.
-pub(super) fn nodes_of(mut mask: Mask) -> impl Iterator<Item = Node> {
-    std::iter::from_fn(move || {
-        (mask != 0).then(|| {
-            let node = mask.trailing_zeros() as usize;
-            mask &= mask - 1;
-            node
+pub(super) fn nodes_of(mask: Mask) -> impl Iterator<Item = Node> {
+    // Halves, which a machine counts at once.
+    let bits = |mut half: u64| {
+        std::iter::from_fn(move || {
+            (half != 0).then(|| {
+                let node = half.trailing_zeros() as usize;
+                half &= half - 1;
+                node
+            })
         })
-    })
+    };
+    bits(mask as u64).chain(bits((mask >> 64) as u64).map(|node| node + 64))
 }
 
 pub(super) fn mask_of(set: &NodeSet) -> Mask {
@@ -38,15 +42,35 @@ pub(super) fn set_of(mask: Mask, nodes: usize) -> NodeSet {
 /// A sum ends where all that is left is below e^-NEGLIGIBLE of it.
 const NEGLIGIBLE: f64 = 16.0;
 
+/// How far scores of one band lie apart at most: the square of such a weight is still a normal number.
+const BAND: f64 = 300.0;
+
 /// Sets of parents of one node and the logarithms of their weights, largest first.
 pub(super) struct ParentSets {
-    masks: Vec<Mask>,
-    scores: Vec<f64>,
+    sets: Vec<Set>,
+    bands: Vec<Band>,
     /// `containing[u]`: places of the sets that contain u, in order.
     containing: Vec<Vec<u32>>,
     known: HashMap<Mask, f64>,
     /// Sets further than this below the best can be dropped without loss.
     depth: f64,
+}
+
+/// All about a set in one place of memory: scans jump from one to the next that is allowed.
+struct Set {
+    mask: Mask,
+    score: f64,
+    /// In units of the first of its band.
+    weight: f64,
+    band: u32,
+}
+
+/// Sets whose weights can be added as they are.
+struct Band {
+    /// The score of its first set.
+    largest: f64,
+    /// The unit of the next band in that of this one.
+    step: f64,
 }
 
 impl ParentSets {
@@ -57,25 +81,31 @@ impl ParentSets {
         for (place, (mask, _)) in sets.iter().enumerate() {
             nodes_of(*mask).for_each(|node| containing[node].push(place as u32));
         }
-        Self {
-            depth: NEGLIGIBLE + (sets.len() as f64).ln(),
-            containing,
-            known: sets.iter().copied().collect(),
-            masks: sets.iter().map(|set| set.0).collect(),
-            scores: sets.iter().map(|set| set.1).collect(),
-        }
+        let (depth, known) = (NEGLIGIBLE + (sets.len() as f64).ln(), sets.iter().copied().collect());
+        let mut bands = Vec::<Band>::new();
+        let set = |(mask, score): (Mask, f64)| {
+            if bands.last().is_none_or(|band| band.largest - score > BAND) {
+                if let Some(band) = bands.last_mut() {
+                    band.step = (score - band.largest).exp();
+                }
+                bands.push(Band { largest: score, step: 0.0 });
+            }
+            let band = bands.len() - 1;
+            Set { mask, score, weight: (score - bands[band].largest).exp(), band: band as u32 }
+        };
+        Self { sets: sets.into_iter().map(set).collect(), bands, containing, known, depth }
     }
 
     /// The same sets with weights to the power of 1/temperature.
     pub fn at(&self, temperature: f64) -> Self {
-        let scaled = self.masks.iter().zip(&self.scores).map(|(mask, score)| (*mask, score / temperature));
+        let scaled = self.sets.iter().map(|set| (set.mask, set.score / temperature));
         Self::new(scaled.collect(), self.containing.len())
     }
 
     /// How far the best set is above the smallest one.
     pub fn range(&self) -> f64 {
-        let smallest = self.masks.iter().zip(&self.scores).min_by_key(|(mask, _)| mask.count_ones());
-        smallest.map_or(0.0, |(_, score)| self.scores[0] - score)
+        let smallest = self.sets.iter().min_by_key(|set| set.mask.count_ones());
+        smallest.map_or(0.0, |smallest| self.sets[0].score - smallest.score)
     }
 
     /// The log-weight of a set; none if a node may not have it.
@@ -90,20 +120,25 @@ impl ParentSets {
 
     /// ln Σ of the weights of sets within `within`, and, if `touching` is not empty, with a node in common with it.
     pub fn log_sum(&self, within: Mask, touching: Mask) -> f64 {
-        let allowed = |place: &usize| allows(self.masks[*place], within, touching);
-        self.log_sum_of((0..self.masks.len()).filter(allowed))
+        self.sum_of(self.sets.iter().filter(|set| set.is_allowed(within, touching))).value(self)
     }
 
     /// [`ParentSets::log_sum`] for every number of layers before the node, up to `layers`: a set counts where the last
     /// layer before the node is the last one it has a node of. `layer_of[u]` is the layer of node u.
     pub fn log_sums_after(&self, layer_of: &[usize], layers: usize, out: &mut Vec<f64>) {
         let mut sums = vec![LogSum::default(); layers + 1];
-        for (mask, score) in self.masks.iter().zip(&self.scores) {
-            let place = nodes_of(*mask).map(|node| layer_of[node] + 1).max().unwrap_or(0);
-            sums[place].add(*score, self.depth);
+        let (mut ended, mut left) = (vec![false; layers + 1], layers + 1);
+        for set in &self.sets {
+            let layer = nodes_of(set.mask).map(|node| layer_of[node] + 1).max().unwrap_or(0);
+            if !sums[layer].add(self, set) && !std::mem::replace(&mut ended[layer], true) {
+                left -= 1;
+                if left == 0 {
+                    break;
+                }
+            }
         }
         out.clear();
-        out.extend(sums.iter().map(LogSum::value));
+        out.extend(sums.iter().map(|sum| sum.value(self)));
     }
 
     /// For sets that contain `parent` and are otherwise within `within`: ln Σ of all, and of those with a node in
@@ -112,69 +147,79 @@ impl ParentSets {
         let outside = !(within | bit(parent));
         let (mut all, mut some) = (LogSum::default(), LogSum::default());
         for &place in &self.containing[parent] {
-            let (mask, score) = (self.masks[place as usize], self.scores[place as usize]);
-            if mask & outside == 0 {
-                let more = all.add(score, self.depth);
-                let more_touching = mask & touching == 0 || some.add(score, self.depth);
+            let set = &self.sets[place as usize];
+            if set.mask & outside == 0 {
+                let more = all.add(self, set);
+                let more_touching = set.mask & touching == 0 || some.add(self, set);
                 if !more && (!more_touching || touching == 0) {
                     break;
                 }
             }
         }
-        (all.value(), some.value())
+        (all.value(self), some.value(self))
     }
 
     /// A set drawn in proportion to its weight from those that [`ParentSets::log_sum`] adds up; none if there is none.
     pub fn draw(&self, within: Mask, touching: Mask, draws: &mut Draws) -> Option<Mask> {
-        let allowed = |place: &usize| allows(self.masks[*place], within, touching);
-        let places = || (0..self.masks.len()).filter(allowed);
-        let target = draws.uniform();
-        let total = self.log_sum_of(places());
-        let mut below = 0.0;
+        let allowed = || self.sets.iter().filter(|set| set.is_allowed(within, touching));
+        let total = self.sum_of(allowed());
+        let target = draws.uniform() * total.sum;
+        let mut below = LogSum::default();
         let mut last = None;
-        for place in places() {
-            let share = (self.scores[place] - total).exp();
-            below += share;
-            last = Some(self.masks[place]);
-            if below >= target {
+        for set in allowed() {
+            below.add(self, set);
+            last = Some(set.mask);
+            if below.sum >= target {
                 break;
             }
         }
         last
     }
 
-    fn log_sum_of(&self, mut places: impl Iterator<Item = usize>) -> f64 {
+    fn sum_of<'s>(&self, mut sets: impl Iterator<Item = &'s Set>) -> LogSum {
         let mut sum = LogSum::default();
-        while places.next().is_some_and(|place| sum.add(self.scores[place], self.depth)) {}
-        sum.value()
+        while sets.next().is_some_and(|set| sum.add(self, set)) {}
+        sum
     }
 }
 
-/// A sum of weights whose logarithms come in descending order.
+impl Set {
+    #[inline]
+    fn is_allowed(&self, within: Mask, touching: Mask) -> bool {
+        allows(self.mask, within, touching)
+    }
+}
+
+/// A sum of weights that come in descending order.
 #[derive(Clone, Default)]
 struct LogSum {
+    /// The score of the first.
     largest: f64,
-    /// In units of the largest; 0 before there is one.
+    /// The band of the first, in whose unit the sum is.
+    band: u32,
+    /// 0 before there is a first.
     sum: f64,
 }
 
 impl LogSum {
-    /// Adds a weight; false if it and all that follow are negligible.
-    fn add(&mut self, score: f64, depth: f64) -> bool {
+    /// Adds the weight of a set; false if it and all that follow are negligible.
+    #[inline]
+    fn add(&mut self, sets: &ParentSets, set: &Set) -> bool {
         if self.sum == 0.0 {
-            (self.largest, self.sum) = (score, 1.0);
+            *self = Self { largest: set.score, band: set.band, sum: set.weight };
             return true;
         }
-        let below = score - self.largest;
-        if below < -depth {
+        if set.score - self.largest < -sets.depth {
             return false;
         }
-        self.sum += below.exp();
+        // What is not negligible is at most one band further down.
+        let unit = if set.band == self.band { 1.0 } else { sets.bands[self.band as usize].step };
+        self.sum += set.weight * unit;
         true
     }
 
-    fn value(&self) -> f64 {
-        self.largest + self.sum.ln()
+    fn value(&self, sets: &ParentSets) -> f64 {
+        if self.sum == 0.0 { f64::NEG_INFINITY } else { sets.bands[self.band as usize].largest + self.sum.ln() }
     }
 }
 
