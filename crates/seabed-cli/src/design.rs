@@ -11,7 +11,9 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 use seabed::belief::{self, GraphBelief};
 use seabed::data::{Dataset, write_atomically};
-use seabed::design::{Belief, DesignError, Designer, Estimator, Goal, Strategy, Values};
+use seabed::design::{
+    Belief, DesignError, Designer, Estimator, Goal, Replicates, Strategy, Temperature, Values,
+};
 use seabed::num::random::Seed;
 use seabed::observer::Stage;
 use seabed::posterior::{PosteriorKind, PosteriorSettings, Start};
@@ -61,12 +63,14 @@ pub struct Arguments {
     /// Values tried per target (T).
     #[arg(long, default_value_t = 5, value_name = "COUNT")]
     evaluations: usize,
-    /// How often each experiment is repeated.
-    #[arg(long, default_value_t = 1, value_name = "COUNT")]
-    replicates: usize,
-    /// Temperature of the soft strategies, in nats: lower values favour the best designs more.
-    #[arg(long, default_value_t = 2.0, value_name = "NATS", allow_negative_numbers = true)]
-    temperature: f64,
+    /// How often each experiment is repeated; `auto`: --batch counts rows, and one more row of an experiment competes with a
+    /// new one.
+    #[arg(long, default_value_t = Replicates::Each(1), value_name = "COUNT")]
+    replicates: Replicates,
+    /// Temperature of the soft strategies, in nats: lower values favour the best designs more; `relative`: half the spread
+    /// of what designs are worth.
+    #[arg(long, default_value_t = Temperature::Relative, value_name = "NATS", allow_negative_numbers = true)]
+    temperature: Temperature,
     /// How information about the model is estimated: chooses by it, unless a strategy is given [default: nested].
     #[arg(long, value_enum)]
     estimator: Option<EstimatorName>,
@@ -163,7 +167,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         save(path, |out| print::write_curves(out, &batch.evaluated, names))?;
     }
     if let Some(path) = &arguments.out {
-        save(path, |out| write_form(out, names, &print::form(&batch, names, arguments.replicates)))?;
+        save(path, |out| write_form(out, names, &print::form(&batch, names)))?;
     }
     let (seconds, cpu_seconds) = used();
     let written = if arguments.json {

@@ -105,7 +105,7 @@ pub fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study
             |line| line.label == planned.line,
             || Line { label: planned.line.clone(), ..Line::default() },
         );
-        let replicates = planned.config.design.replicates;
+        let replicates = planned.config.design.replicates.at_a_time();
         line.runs.push(Run { seed: planned.config.seed, rows: rows.clone(), replicates });
     }
     let labels = || settings.iter().flat_map(|setting| setting.lines.iter().map(|line| line.label.as_str()));

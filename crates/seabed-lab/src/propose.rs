@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use seabed::JSON_VERSION;
 use seabed::design::{
-    Batch, DesignError, DesignRecord, DesignSettings, Designer, ExperimentRecord, Forecast, Goal, Strategy,
-    ValuesName,
+    Batch, Constraints, DesignError, DesignRecord, DesignSettings, Designer, ExperimentRecord, Forecast,
+    Goal, Strategy, ValuesName,
 };
 use seabed::observer::Observer;
 use seabed::posterior::{PosteriorKind, PosteriorSettings};
@@ -181,10 +181,10 @@ impl Lab {
                 let what = format!("{} experiments", settings.len());
                 let action = change.action("propose", &what, &time::now(), note)?;
                 let id = change.proposal(action, belief.id, request, &designed)?;
-                let replicates = request.design.replicates as u32;
                 let names = state.variables.names();
-                let keep =
-                    |settings: &Settings| change.experiment(action, Some(id), settings, replicates, names);
+                let keep = |(settings, rows): &(Settings, u32)| {
+                    change.experiment(action, Some(id), settings, *rows, names)
+                };
                 let experiments = settings.iter().map(keep).collect::<Result<Vec<_>, _>>()?;
                 Ok(Some((id, experiments)))
             })?;
@@ -198,19 +198,22 @@ impl Lab {
     }
 }
 
-/// The batch in the laboratory's units, with the settings of each experiment.
+/// The batch in the laboratory's units, with the settings of each experiment and its rows.
 pub(crate) fn designed(
     state: &State,
     belief: &Belief,
     request: &ProposalRequest,
     observer: &dyn Observer,
-) -> Result<(DesignRecord, Vec<Settings>), LabError> {
+) -> Result<(DesignRecord, Vec<(Settings, u32)>), LabError> {
     let start = Instant::now();
     let (Some(data), _) = state.data() else { return Err(LabError::NoData) };
     if request.design.strategy.parts().0.needs_graphs() && belief.graphs.is_none() {
         return Err(LabError::Design(DesignError::NoGraphs));
     }
-    let constraints = state.variables.constraints(request.budget, request.max_repeats, request.max_targets);
+    let constraints = Constraints {
+        experiment_cost: request.design.experiment_cost,
+        ..state.variables.constraints(request.budget, request.max_repeats, request.max_targets)
+    };
     let designer = Designer { goal: request.goal, ..request.design.designer() };
     let mut campaign = state
         .campaign(&data, &request.posterior)?
@@ -219,8 +222,8 @@ pub(crate) fn designed(
         .with_designer(designer)
         .with_pending(state.pending_designs());
     let batch = campaign.ask(observer)?;
-    let settings: Vec<Settings> =
-        batch.chosen.iter().map(|chosen| state.variables.to_laboratory(&chosen.design)).collect();
+    let chosen = batch.chosen.iter();
+    let settings = chosen.map(|c| (state.variables.to_laboratory(&c.design), c.rows as u32)).collect();
     let designed = in_laboratory_units(&batch, state, start.elapsed().as_secs_f64());
     let numbers = designed.batch.iter().flat_map(|e| [e.information, e.standard_error, e.gain]);
     if !numbers.chain([designed.information, designed.standard_error]).all(f64::is_finite) {

@@ -166,7 +166,8 @@ impl Variables {
             };
             variable.intervene.then_some(Allowed { levels, cost: variable.cost })
         };
-        Constraints { variables: self.list.iter().map(allowed).collect(), budget, max_repeats, max_targets }
+        let variables = self.list.iter().map(allowed).collect();
+        Constraints { variables, experiment_cost: 0.0, budget, max_repeats, max_targets }
     }
 
     /// Converts a design from the units of the fit to those of the laboratory: levels exactly, other values to four

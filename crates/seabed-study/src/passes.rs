@@ -29,8 +29,7 @@ pub(crate) fn design_in_passes(
         let part = Designer { batch: left.len().min(designer.batch - done), ..designer.clone() };
         let next =
             part.design_after(belief, &pending, &only(constraints, &left), seed_of(seed, pass), observer)?;
-        let experiments = next.chosen.iter().map(|chosen| &chosen.design);
-        pending.extend(experiments.flat_map(|design| vec![design.clone(); designer.replicates]));
+        pending.extend(next.chosen.iter().flat_map(|chosen| vec![chosen.design.clone(); chosen.rows]));
         let full = next.chosen.is_empty() || done + next.chosen.len() == designer.batch;
         let all = joined(batch, next);
         if full {
@@ -103,7 +102,7 @@ mod tests {
                 strategy,
                 values: Values::Fixed(1.0),
                 batch: 3,
-                replicates: 2,
+                replicates: seabed::design::Replicates::Each(2),
                 samples: 4,
                 ..Designer::default()
             };

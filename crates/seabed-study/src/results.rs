@@ -100,7 +100,7 @@ pub fn default_baseline<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Opt
 
 /// Experiments carried out before the belief of a row.
 fn experiments(run: &Planned, row: &MetricRow) -> usize {
-    row.experiments(run.config.design.replicates)
+    row.experiments(run.config.design.replicates.at_a_time())
 }
 
 /// The world of each run by the run's number, where it has a level.

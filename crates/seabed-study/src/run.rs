@@ -76,13 +76,15 @@ pub fn run(
             let outcomes = match folder.outcomes(round)? {
                 Some(outcomes) => outcomes,
                 None => {
-                    let batch = interventions(&designed, data.names()).ok_or_else(|| StudyError::Folder {
-                        path: folder.path().to_path_buf(),
-                        problem: format!(
-                            "the design of round {round} does not belong to this run; remove the folder"
-                        ),
-                    })?;
-                    let outcomes = world.outcomes(round, &batch, config.design.replicates)?;
+                    let usual = config.design.replicates.at_a_time();
+                    let batch =
+                        interventions(&designed, data.names(), usual).ok_or_else(|| StudyError::Folder {
+                            path: folder.path().to_path_buf(),
+                            problem: format!(
+                                "the design of round {round} does not belong to this run; remove the folder"
+                            ),
+                        })?;
+                    let outcomes = world.outcomes(round, &batch)?;
                     folder.write_outcomes(round, &outcomes)?;
                     outcomes
                 }
@@ -177,12 +179,17 @@ impl Loop<'_> {
 }
 
 /// The experiments of a design; `None` if its file was edited and does not fit the variables.
-fn interventions(designed: &DesignRecord, names: &[String]) -> Option<Vec<Intervention>> {
+fn interventions(
+    designed: &DesignRecord,
+    names: &[String],
+    usual: usize,
+) -> Option<Vec<(Intervention, usize)>> {
     let of = |targets: &[(String, f64)]| {
         let settings = targets.iter().map(|(name, value)| Some((position(names, name)?, *value)));
         Intervention::new(settings.collect::<Option<Vec<_>>>()?).ok()
     };
-    designed.batch.iter().map(|experiment| of(&experiment.targets)).collect()
+    let experiments = designed.batch.iter();
+    experiments.map(|experiment| Some((of(&experiment.targets)?, experiment.rows.unwrap_or(usual)))).collect()
 }
 
 /// Every round has its own randomness.

@@ -218,17 +218,12 @@ impl SimulatedWorld {
         Ok(self.world.experiment(&Intervention::none(), samples, self.seed.stream(Purpose::Noise))?)
     }
 
-    /// The outcomes of a batch in the round, `replicates` of each experiment. Every experiment has its own noise.
-    pub fn outcomes(
-        &self,
-        round: usize,
-        batch: &[Intervention],
-        replicates: usize,
-    ) -> Result<Dataset, StudyError> {
+    /// The outcomes of a batch in the round, so many rows of each experiment. Every experiment has its own noise.
+    pub fn outcomes(&self, round: usize, batch: &[(Intervention, usize)]) -> Result<Dataset, StudyError> {
         let stream = self.seed.stream(Purpose::Outcomes).at(round as u64);
         let mut all: Option<Dataset> = None;
-        for (k, experiment) in batch.iter().enumerate() {
-            let outcome = self.world.experiment(experiment, replicates, stream.at(k as u64))?;
+        for (k, (experiment, rows)) in batch.iter().enumerate() {
+            let outcome = self.world.experiment(experiment, *rows, stream.at(k as u64))?;
             match &mut all {
                 None => all = Some(outcome),
                 Some(all) => all.append(&outcome)?,

@@ -235,7 +235,7 @@ impl Campaign {
         }
         self.round += 1;
         for chosen in &batch.chosen {
-            self.pending.extend(std::iter::repeat_n(chosen.design.clone(), self.designer.replicates));
+            self.pending.extend(std::iter::repeat_n(chosen.design.clone(), chosen.rows));
         }
         Ok(batch)
     }

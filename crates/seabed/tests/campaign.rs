@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use seabed::data::Dataset;
-use seabed::design::{Designer, Strategy};
+use seabed::design::{Designer, Replicates, Strategy};
 use seabed::num::random::{Purpose, Seed};
 use seabed::observer::Progress;
 use seabed::posterior::{Knowledge, Posterior, PosteriorKind, PosteriorSettings};
@@ -37,7 +37,7 @@ fn campaign(kind: PosteriorKind) -> Campaign {
     let designer = Designer {
         strategy: Strategy::GreedyCbed,
         batch: 2,
-        replicates: 2,
+        replicates: Replicates::Each(2),
         samples: 10,
         evaluations: 3,
         ..Designer::default()

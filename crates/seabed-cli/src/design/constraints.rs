@@ -25,9 +25,12 @@ pub struct Options {
     /// The only values that a variable can be set to (repeatable).
     #[arg(long, value_name = "NAME=A,B,…")]
     levels: Vec<String>,
-    /// Cost of an experiment on a variable (repeatable) [default: 1]. Designs are compared by information per cost.
+    /// Cost of a row in which a variable is set (repeatable) [default: 1]. Designs are compared by information per cost.
     #[arg(long, value_name = "NAME=COST")]
     cost: Vec<String>,
+    /// What an experiment costs besides its rows, whatever their number.
+    #[arg(long, default_value_t = 0.0, value_name = "COST", allow_negative_numbers = true)]
+    experiment_cost: f64,
     /// Maximum cost of the batch, which may then be smaller than --batch.
     #[arg(long, value_name = "COST", allow_negative_numbers = true)]
     budget: Option<f64>,
@@ -114,6 +117,7 @@ impl Options {
         }
         Ok(Constraints {
             variables,
+            experiment_cost: self.experiment_cost,
             budget: self.budget,
             max_repeats: self.max_repeats,
             max_targets: self.max_targets,

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use seabed::data::Names;
-use seabed::design::{Batch, Chosen, Designer, Evaluated, Information};
+use seabed::design::{Batch, Chosen, Designer, Evaluated, Information, Replicates};
 use seabed::graph::Node;
 use seabed::scm::{Ensemble, Intervention};
 use seabed_lab::FormRow;
@@ -39,7 +39,7 @@ pub fn as_text(batch: &Batch, ensemble: &Ensemble, designer: &Designer, seconds:
             chosen.information.standard_error,
             chosen.gain,
             chosen.cost,
-            describe(&chosen.design, ensemble.names())
+            describe(&chosen.design, ensemble.names()) + &times(chosen, designer)
         )?;
     }
     writeln!(
@@ -50,8 +50,12 @@ pub fn as_text(batch: &Batch, ensemble: &Ensemble, designer: &Designer, seconds:
         batch.entropy,
         ensemble.edge_entropy()
     )?;
-    if batch.chosen.len() < wanted {
-        writeln!(out, "the budget allows {} of {wanted} experiments", batch.chosen.len())?;
+    let (got, what) = match designer.replicates {
+        Replicates::Each(_) => (batch.chosen.len(), "experiments"),
+        Replicates::Auto => (batch.chosen.iter().map(|chosen| chosen.rows).sum(), "rows"),
+    };
+    if got < wanted {
+        writeln!(out, "the budget allows {got} of {wanted} {what}")?;
     }
     if let Some(forecast) = &batch.forecast {
         forecast.sentences().iter().try_for_each(|sentence| writeln!(out, "{sentence}"))?;
@@ -97,18 +101,24 @@ pub fn scores(
     Ok(())
 }
 
+/// How often an experiment is done, where that was chosen.
+fn times(chosen: &Chosen, designer: &Designer) -> String {
+    let shown = designer.replicates == Replicates::Auto && chosen.rows > 1;
+    if shown { format!(", {} rows", chosen.rows) } else { String::new() }
+}
+
 fn describe(design: &Intervention, names: &Names) -> String {
     let setting = |&(node, value): &(Node, f64)| format!("do({} = {})", names[node], value);
     design.settings().iter().map(setting).collect::<Vec<_>>().join(", ")
 }
 
 /// One row per experiment and replicate: the targets are filled in, the other variables are left to the laboratory.
-pub fn form(batch: &Batch, names: &Names, replicates: usize) -> Vec<FormRow> {
+pub fn form(batch: &Batch, names: &Names) -> Vec<FormRow> {
     let of_experiment = |(k, chosen): (usize, &Chosen)| {
         let settings = chosen.design.settings().to_vec();
         let row =
             move |replicate: u32| FormRow::to_fill((k + 1).to_string(), replicate, &settings, names.len());
-        (1..=replicates as u32).map(row)
+        (1..=chosen.rows as u32).map(row)
     };
     batch.chosen.iter().enumerate().flat_map(of_experiment).collect()
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use seabed::data::write_atomically;
-use seabed::design::{DesignError, Strategy, ValuesName};
+use seabed::design::{DesignError, ExperimentRecord, Replicates, Strategy, ValuesName};
 use seabed::posterior::{PosteriorKind, PosteriorSettings};
 use seabed::settings::Keys;
 use seabed_lab::{LabError, ProposalRequest, Proposed, State, experiment_name, write_form};
@@ -30,9 +30,13 @@ pub struct Propose {
     /// Number of experiments.
     #[arg(long, default_value_t = 8, value_name = "COUNT")]
     batch: usize,
-    /// How often each experiment is repeated.
-    #[arg(long, default_value_t = 1, value_name = "COUNT")]
-    replicates: usize,
+    /// How often each experiment is repeated; `auto`: --batch counts rows, and one more row of an experiment competes with a
+    /// new one.
+    #[arg(long, default_value_t = Replicates::Each(1), value_name = "COUNT")]
+    replicates: Replicates,
+    /// What an experiment costs besides its rows, whatever their number.
+    #[arg(long, default_value_t = 0.0, value_name = "COST", allow_negative_numbers = true)]
+    experiment_cost: f64,
     #[command(flatten)]
     strategy: StrategyOptions,
     /// How values are chosen: refined (evenly spread, then more beside the best), gp-ucb, grid, sample or fixed.
@@ -101,6 +105,7 @@ fn request(arguments: &Propose, state: &State) -> Result<ProposalRequest, Failur
     let mut request = ProposalRequest::default();
     request.design.batch = arguments.batch;
     request.design.replicates = arguments.replicates;
+    request.design.experiment_cost = arguments.experiment_cost;
     request.design.values = arguments.values;
     request.posterior = PosteriorSettings::for_own_data(arguments.posterior);
     let has_graphs = request.posterior.check(None)?.gives_graphs();
@@ -117,6 +122,14 @@ fn request(arguments: &Propose, state: &State) -> Result<ProposalRequest, Failur
         request.goal = parse_goal(goal, state.variables.names())?;
     }
     Ok(request)
+}
+
+/// How often an experiment is done, where that was chosen.
+fn times(experiment: &ExperimentRecord, replicates: Replicates) -> String {
+    match (replicates, experiment.rows) {
+        (Replicates::Auto, Some(rows)) => format!(", {rows} rows"),
+        _ => String::new(),
+    }
 }
 
 /// Where the form of a proposal goes unless the user says otherwise.
@@ -178,7 +191,7 @@ fn print_proposal(
             experiment.standard_error,
             experiment.gain,
             experiment.cost,
-            describe(&experiment.targets, &unit)
+            describe(&experiment.targets, &unit) + &times(experiment, arguments.replicates)
         );
     }
     let unit = proposed.strategy.parts().0.unit();

@@ -63,7 +63,7 @@ pub fn request(batch: usize, replicates: usize) -> ProposalRequest {
     request.posterior.draws = 3;
     request.design.strategy = Strategy::GreedyCbed;
     request.design.batch = batch;
-    request.design.replicates = replicates;
+    request.design.replicates = replicates.into();
     request.design.samples = 4;
     request.design.evaluations = 2;
     request

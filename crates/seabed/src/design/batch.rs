@@ -25,18 +25,20 @@ pub struct Evaluated {
 pub struct Chosen {
     /// What is set, to what.
     pub design: Intervention,
-    /// Its expected information on its own, beyond what is pending.
+    /// How often it is done: rows.
+    pub rows: usize,
+    /// Its expected information on its own, all rows, beyond what is pending.
     pub information: Information,
     /// The information it adds to the designs before it.
     pub gain: f64,
-    /// What it costs.
+    /// What all its rows cost, with what the experiment costs besides.
     pub cost: f64,
 }
 
 /// The designs to carry out, and their expected information.
 ///
 /// As JSON it names the variables and lists only what was chosen: `{"version": 1, "batch": [{"targets":
-/// {"X3": 1.5}, "information": …, "standard_error": …, "gain": …, "cost": …}], "batch_information": …,
+/// {"X3": 1.5}, "rows": 1, "information": …, "standard_error": …, "gain": …, "cost": …}], "batch_information": …,
 /// "batch_standard_error": …, "entropy": …}`, all but values and costs in nats or in the unit of the utility; a belief about
 /// graphs adds `"forecast": {"wrong_now": …, …}`, a [`Forecast`]. Files that are read again, with every
 /// design that was evaluated, are a [`DesignRecord`](super::DesignRecord).
@@ -88,6 +90,7 @@ struct BatchForm<'a> {
 #[derive(Serialize)]
 struct ChosenForm<'a> {
     targets: BTreeMap<&'a str, f64>,
+    rows: usize,
     information: f64,
     standard_error: f64,
     gain: f64,
@@ -98,6 +101,7 @@ impl Serialize for Batch {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let chosen = |chosen: &Chosen| ChosenForm {
             targets: named(&chosen.design, &self.names).collect(),
+            rows: chosen.rows,
             information: chosen.information.nats,
             standard_error: chosen.information.standard_error,
             gain: chosen.gain,

@@ -136,7 +136,10 @@ impl Candidates<'_> {
     }
 }
 
-fn evaluated(designs: Vec<Intervention>, evaluator: &dyn Evaluator) -> Result<Vec<Evaluated>, Stopped> {
+pub(super) fn evaluated(
+    designs: Vec<Intervention>,
+    evaluator: &dyn Evaluator,
+) -> Result<Vec<Evaluated>, Stopped> {
     let information = evaluator.evaluate(&designs)?;
     let pairs = designs.into_iter().zip(information);
     Ok(pairs.map(|(design, information)| Evaluated { design, information }).collect())

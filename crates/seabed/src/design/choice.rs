@@ -8,7 +8,8 @@ use super::candidates::{Candidates, most_candidates};
 use super::constraints::Constraints;
 use super::designer::{DesignError, Designer};
 use super::information::Information;
-use super::rule::Picker;
+use super::replicates::Replicates;
+use super::rule::{Picker, distinct};
 use super::utility::{Judged, Verdict, evaluator};
 use super::value::Values;
 use super::work::Work;
@@ -60,7 +61,7 @@ impl Designer {
             None => None,
         };
         let belief = Belief { models, graphs: graphs.as_ref() };
-        let constraints = &constraints.reordered(&by_name.from).repeated(self.replicates);
+        let constraints = &constraints.reordered(&by_name.from).repeated(self.replicates.at_a_time());
         let pending: Vec<Intervention> = pending.iter().map(|d| relabelled(d, &by_name.to)).collect();
         let designer = Self { goal: self.goal.relabelled(&by_name.to), ..self.clone() };
 
@@ -86,17 +87,19 @@ impl Designer {
                 stream: stream.named("choice"),
             },
             batch: self.batch,
+            replicates: self.replicates,
             temperature: self.temperature,
             work: &work,
         };
         let (designs, evaluated) = picker.pick(rule, evaluator.as_mut())?;
-        let Verdict { judged, forecast } = evaluator.judge(&designs)?;
+        let experiments = self.experiments(&designs);
+        let Verdict { judged, forecast } = evaluator.judge(&experiments)?;
         work.finish()?;
         let batch = Batch {
             names: models.names().clone(),
             information: together(&judged),
             entropy: evaluator.most() - evaluator.pending_worth(),
-            chosen: chosen(designs, judged, constraints),
+            chosen: self.chosen(experiments, judged, constraints),
             evaluated,
             forecast,
         };
@@ -137,9 +140,37 @@ impl Designer {
         let work = Work::new(observer, OWN_WORK * designs.len(), self.paths(belief))?;
         let (utility, _) = self.strategy.parts();
         let evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
-        let verdict = evaluator.judge(designs)?;
+        let verdict = evaluator.judge(&self.experiments(designs))?;
         work.finish()?;
         Ok(together(&verdict.judged))
+    }
+
+    /// The experiments that these choices are, with their rows.
+    fn experiments(&self, designs: &[Intervention]) -> Vec<(Intervention, usize)> {
+        match self.replicates {
+            Replicates::Each(rows) => designs.iter().map(|design| (design.clone(), rows)).collect(),
+            Replicates::Auto => distinct(designs)
+                .map(|design| (design.clone(), designs.iter().filter(|other| *other == design).count()))
+                .collect(),
+        }
+    }
+
+    /// What the chosen experiments are worth. Costs in the constraints are those of the rows that are chosen at a time.
+    fn chosen(
+        &self,
+        experiments: Vec<(Intervention, usize)>,
+        judged: Vec<Judged>,
+        constraints: &Constraints,
+    ) -> Vec<Chosen> {
+        let mut before = 0.0;
+        let chosen = |((design, rows), judged): ((Intervention, usize), Judged)| {
+            let gain = judged.together.nats - before;
+            before = judged.together.nats;
+            let times = rows as f64 / self.replicates.at_a_time() as f64;
+            let cost = times * constraints.cost(&design) + constraints.experiment_cost;
+            Chosen { information: judged.alone, gain, cost, rows, design }
+        };
+        experiments.into_iter().zip(judged).map(chosen).collect()
     }
 
     /// Do these settings work with the belief and this many targets?
@@ -157,17 +188,6 @@ impl Designer {
     fn paths(&self, belief: Belief<'_>) -> usize {
         if self.strategy.parts().0.needs_graphs() { self.samples } else { belief.models.draws().len() }
     }
-}
-
-/// What the chosen designs are worth.
-fn chosen(designs: Vec<Intervention>, judged: Vec<Judged>, constraints: &Constraints) -> Vec<Chosen> {
-    let mut before = 0.0;
-    let chosen = |(design, judged): (Intervention, Judged)| {
-        let gain = judged.together.nats - before;
-        before = judged.together.nats;
-        Chosen { information: judged.alone, gain, cost: constraints.cost(&design), design }
-    };
-    designs.into_iter().zip(judged).map(chosen).collect()
 }
 
 fn together(judged: &[Judged]) -> Information {

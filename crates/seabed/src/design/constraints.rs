@@ -25,7 +25,7 @@ pub enum Levels {
 pub struct Allowed {
     /// To which values.
     pub levels: Levels,
-    /// What an experiment on it costs, above 0.
+    /// What a row in which it is set costs, above 0.
     #[serde(default = "one")]
     pub cost: f64,
 }
@@ -39,6 +39,8 @@ fn one() -> f64 {
 pub struct Constraints {
     /// For every variable how it can be set, or none if it cannot.
     pub variables: Vec<Option<Allowed>>,
+    /// What an experiment costs besides its rows, once for all rows in which the same is set; not below 0.
+    pub experiment_cost: f64,
     /// The most that a batch may cost.
     pub budget: Option<f64>,
     /// The most experiments of a batch that set the same variable.
@@ -100,6 +102,12 @@ pub enum ConstraintError {
     Cost {
         /// The variable.
         name: String,
+        /// The cost.
+        cost: f64,
+    },
+    /// An invalid cost of every experiment.
+    #[error("an experiment costs {cost} besides its rows: this must be from 0 to 1e100")]
+    ExperimentCost {
         /// The cost.
         cost: f64,
     },
@@ -189,7 +197,7 @@ impl Constraints {
     /// Every variable can be set to anything between the bounds, at cost 1.
     pub fn range(variables: usize, low: f64, high: f64) -> Self {
         let allowed = Allowed { levels: Levels::Range(low, high), cost: 1.0 };
-        Self { variables: vec![Some(allowed); variables], budget: None, max_repeats: None, max_targets: 1 }
+        Self::of(vec![Some(allowed); variables])
     }
 
     /// What a table of data suggests: every variable can be set, at cost 1, to its mean ± 3 standard deviations over the
@@ -200,8 +208,12 @@ impl Constraints {
             let (low, high) = observed_range(data, node);
             (low < high).then_some(Allowed { levels: Levels::Range(low, high), cost: 1.0 })
         };
-        let variables = (0..data.variables()).map(allowed).collect();
-        Self { variables, budget: None, max_repeats: None, max_targets: 1 }
+        Self::of((0..data.variables()).map(allowed).collect())
+    }
+
+    /// One variable at a time, and no other limits.
+    fn of(variables: Vec<Option<Allowed>>) -> Self {
+        Self { variables, experiment_cost: 0.0, budget: None, max_repeats: None, max_targets: 1 }
     }
 
     /// The constraints over variables in another order: variable k of the result is the one that was `from[k]`.
@@ -218,17 +230,22 @@ impl Constraints {
         self
     }
 
-    /// Information is divided by this when designs are compared: the cost, if costs differ or there is a budget.
-    pub(super) fn price(&self, design: &Intervention) -> f64 {
+    /// Information is divided by this when designs are compared: what one adds to the cost of the batch, if costs differ or
+    /// there is a budget.
+    pub(super) fn price(&self, batch: &[Intervention], design: &Intervention) -> f64 {
         let mut costs = self.variables.iter().flatten().map(|allowed| allowed.cost);
         let first = costs.next();
-        if self.budget.is_some() || costs.any(|cost| Some(cost) != first) { self.cost(design) } else { 1.0 }
+        let matters = self.budget.is_some() || self.experiment_cost > 0.0;
+        if matters || costs.any(|cost| Some(cost) != first) { self.added_cost(batch, design) } else { 1.0 }
     }
 
     /// Can a batch of this size meet the constraints?
     pub fn check(&self, names: &Names, batch: usize) -> Result<(), ConstraintError> {
         if self.variables.len() != names.len() {
             return Err(ConstraintError::Count { given: self.variables.len(), variables: names.len() });
+        }
+        if !(0.0..=MOST_VALUE).contains(&self.experiment_cost) {
+            return Err(ConstraintError::ExperimentCost { cost: self.experiment_cost });
         }
         let mut cheapest = f64::INFINITY;
         for (name, allowed) in names.iter().zip(&self.variables) {
@@ -251,7 +268,7 @@ impl Constraints {
             if !(allowed.cost > 0.0 && allowed.cost <= MOST_VALUE) {
                 return Err(ConstraintError::Cost { name: name(), cost: allowed.cost });
             }
-            cheapest = cheapest.min(allowed.cost);
+            cheapest = cheapest.min(allowed.cost + self.experiment_cost);
         }
         let targets = self.targets().count();
         if targets == 0 {
@@ -277,9 +294,22 @@ impl Constraints {
         self.variables.iter().enumerate().filter(|(_, allowed)| allowed.is_some()).map(|(node, _)| node)
     }
 
-    /// What an experiment costs: the sum over its targets.
+    /// What a row of an experiment costs: the sum over its targets.
     pub fn cost(&self, design: &Intervention) -> f64 {
         design.settings().iter().filter_map(|(node, _)| self.variables[*node].as_ref()).map(|a| a.cost).sum()
+    }
+
+    /// What the design adds to the cost of the batch.
+    pub(super) fn added_cost(&self, batch: &[Intervention], design: &Intervention) -> f64 {
+        self.cost(design) + if batch.contains(design) { 0.0 } else { self.experiment_cost }
+    }
+
+    /// Can the design be added to the batch within the budget?
+    pub(super) fn affords(&self, batch: &[Intervention], design: &Intervention) -> bool {
+        let Some(budget) = self.budget else { return true };
+        let spent: f64 = (0..batch.len()).map(|k| self.added_cost(&batch[..k], &batch[k])).sum();
+        // A budget that is a sum of costs must admit that sum, whatever the rounding.
+        spent + self.added_cost(batch, design) <= budget * (1.0 + 1e-12)
     }
 
     /// Can the design be added to the batch?
@@ -287,14 +317,11 @@ impl Constraints {
         let possible = design.settings().iter().all(|&(node, value)| {
             self.variables[node].as_ref().is_some_and(|allowed| allowed.levels.allows(value))
         });
-        let spent: f64 = batch.iter().map(|chosen| self.cost(chosen)).sum();
-        // A budget that is a sum of costs must admit that sum, whatever the rounding.
-        let paid = self.budget.is_none_or(|budget| spent + self.cost(design) <= budget * (1.0 + 1e-12));
         let repeats = |node: Node| batch.iter().filter(|chosen| chosen.value(node).is_some()).count();
         let fresh = self
             .max_repeats
             .is_none_or(|most| design.settings().iter().all(|&(node, _)| repeats(node) < most));
-        possible && paid && fresh && design.settings().len() <= self.max_targets
+        possible && self.affords(batch, design) && fresh && design.settings().len() <= self.max_targets
     }
 }
 

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::constraints::{ConstraintError, MOST_VALUE};
 use super::goal::Goal;
 use super::information::Estimator;
-use super::strategy::{Strategy, Utility};
+use super::replicates::Replicates;
+use super::strategy::{Rule, Strategy, Utility};
+use super::temperature::Temperature;
 use super::value::Values;
 use crate::ErrorKind;
 use crate::graph::Node;
@@ -21,16 +23,16 @@ pub struct Designer {
     pub strategy: Strategy,
     /// How values are chosen.
     pub values: Values,
-    /// Number of experiments.
+    /// Number of experiments; with automatic replicates, of rows.
     pub batch: usize,
     /// How often each experiment is repeated.
-    pub replicates: usize,
+    pub replicates: Replicates,
     /// Outcomes simulated of each draw.
     pub samples: usize,
     /// Values tried for each target.
     pub evaluations: usize,
-    /// Temperature of the soft strategies, in nats.
-    pub temperature: f64,
+    /// Temperature of the soft strategies.
+    pub temperature: Temperature,
     /// How information is estimated.
     pub estimator: Estimator,
     /// What is to be learned.
@@ -43,10 +45,10 @@ impl Default for Designer {
             strategy: Strategy::SoftCbed,
             values: Values::gp_ucb(),
             batch: 10,
-            replicates: 1,
+            replicates: Replicates::Each(1),
             samples: 100,
             evaluations: 5,
-            temperature: 2.0,
+            temperature: Temperature::Relative,
             estimator: Estimator::Nested,
             goal: Goal::Everything,
         }
@@ -62,6 +64,14 @@ pub enum DesignError {
     /// The bound is one on the information about the whole model.
     #[error("the bound is for information about the whole model only; use another estimator or no goal")]
     BoundWithGoal,
+    /// Only greedy rules compare one more row with a new experiment.
+    #[error(
+        "replicates = \"auto\" needs a greedy strategy, which compares one more row with a new experiment"
+    )]
+    AutoNeedsGreedy,
+    /// Rows of the same experiment set the same variable again.
+    #[error("replicates = \"auto\" and without-replacement exclude each other")]
+    AutoWithoutReplacement,
     /// A setting that is out of range.
     #[error("{key} is {}: it must be from {} to {}", shown(*got), shown(*least), shown(*most))]
     OutOfRange {
@@ -137,19 +147,20 @@ impl Designer {
     pub fn check(&self) -> Result<(), DesignError> {
         let counts = [
             ("batch", self.batch, COUNTS),
-            ("replicates", self.replicates, REPLICATES),
+            ("replicates", self.replicates.at_a_time(), REPLICATES),
             ("samples", self.samples, SAMPLES),
             ("evaluations", self.evaluations, COUNTS),
         ];
         for (key, got, range) in counts {
             within(key, got as f64, *range.start() as f64..=*range.end() as f64)?;
         }
-        if self.samples * self.replicates > MOST_OUTCOMES {
+        let replicates = self.replicates.at_a_time();
+        if self.samples * replicates > MOST_OUTCOMES {
             return Err(DesignError::TooLarge {
                 product: "samples times replicates",
-                got: (self.samples * self.replicates) as f64,
+                got: (self.samples * replicates) as f64,
                 key: "samples",
-                most: MOST_OUTCOMES / self.replicates,
+                most: MOST_OUTCOMES / replicates,
             });
         }
         let values = -MOST_VALUE..=MOST_VALUE;
@@ -162,7 +173,12 @@ impl Designer {
             Values::GpUcb { kappa } => within("kappa", *kappa, KAPPAS)?,
             Values::Sample | Values::Refined => {}
         }
-        within("temperature", self.temperature, TEMPERATURES)?;
+        if let Temperature::Given(temperature) = self.temperature {
+            within("temperature", temperature, TEMPERATURES)?;
+        }
+        if self.replicates == Replicates::Auto && self.strategy.parts().1 != Rule::Greedy {
+            return Err(DesignError::AutoNeedsGreedy);
+        }
         if self.estimator == Estimator::Bound && self.goal != Goal::Everything {
             return Err(DesignError::BoundWithGoal);
         }
@@ -185,7 +201,7 @@ impl Designer {
         let shared = m * (c * (d + 1.0) + 2.0 * d);
         fits("samples times draws times variables", shared, ("samples", m))?;
         let (replicates, product) =
-            (self.replicates as f64, "replicates times samples times draws times variables");
+            (self.replicates.at_a_time() as f64, "replicates times samples times draws times variables");
         fits(product, shared * replicates, ("replicates", replicates))?;
         // The results of every draw for every design of a table.
         let of_design = if self.strategy.parts().0 == Utility::Discrepancy { 2.0 * d } else { 2.0 };

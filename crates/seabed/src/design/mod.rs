@@ -4,7 +4,8 @@
 //! worth), a rule (how a batch is picked) and values (where a target is set). The parts, in the order of the work:
 //!
 //! - what people choose: `constraints` and `named_constraints` (what the laboratory can do), `goal` (what is to be
-//!   learned) and `goal_text` (as people write it), `value`, `strategy`, `designer` (all settings, checked), `settings` (the same as people write them);
+//!   learned) and `goal_text` (as people write it), `value`, `strategy`, `replicates`, `temperature`,
+//!   `designer` (all settings, checked), `settings` (the same as people write them);
 //! - what a design is worth under models: `outcomes` (what each draw expects of it, and how well every draw explains that),
 //!   `information` (how much it would teach); under graphs: `paths` (what each graph expects), `blocks` (what is believed
 //!   about independently), `features` (what is asked of graphs); `utility` (the interface to the rules);
@@ -29,9 +30,11 @@ mod named_constraints;
 mod outcomes;
 mod paths;
 mod record;
+mod replicates;
 mod rule;
 mod settings;
 mod strategy;
+mod temperature;
 mod utility;
 mod value;
 mod work;
@@ -47,7 +50,9 @@ pub use gp::GaussianProcess;
 pub use information::{Estimator, Information, information_of};
 pub use named_constraints::NamedConstraints;
 pub use record::{DesignRecord, EvaluationRecord, ExperimentRecord};
+pub use replicates::Replicates;
 pub use settings::{DesignSettings, ValuesName};
 pub use strategy::{Rule, Strategy, Utility};
+pub use temperature::Temperature;
 pub use utility::discrepancy;
 pub use value::Values;

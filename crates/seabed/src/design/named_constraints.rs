@@ -9,7 +9,7 @@ use crate::data::{closest, position};
 use crate::graph::Node;
 
 /// The form of [`Constraints`] in files: `{"variables": {"X1": {"levels": {"range": [-2.0, 2.0]}, "cost": 1.0}, "X3":
-/// {"levels": {"list": [0.0, 1.0]}}}, "budget": 10.0, "max-repeats": 2, "max-targets": 1}`.
+/// {"levels": {"list": [0.0, 1.0]}}}, "budget": 10.0, "max-repeats": 2, "max-targets": 1, "experiment-cost": 5.0}`.
 ///
 /// A variable that is not named cannot be set. The default cost is 1, and by default an experiment sets one variable and
 /// nothing else is limited.
@@ -18,6 +18,9 @@ use crate::graph::Node;
 pub struct NamedConstraints {
     /// How variables can be set.
     pub variables: BTreeMap<String, Allowed>,
+    /// What an experiment costs besides its rows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub experiment_cost: f64,
     /// The most that a batch may cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
@@ -33,12 +36,17 @@ fn one() -> usize {
     1
 }
 
+fn is_zero(cost: &f64) -> bool {
+    *cost == 0.0
+}
+
 impl NamedConstraints {
     /// The form of constraints on variables with these names.
     pub fn new(constraints: &Constraints, names: &[String]) -> Self {
         let allowed = names.iter().zip(&constraints.variables);
         Self {
             variables: allowed.filter_map(|(name, a)| Some((name.clone(), a.clone()?))).collect(),
+            experiment_cost: constraints.experiment_cost,
             budget: constraints.budget,
             max_repeats: constraints.max_repeats,
             max_targets: constraints.max_targets,
@@ -53,6 +61,7 @@ impl NamedConstraints {
         }
         Ok(Constraints {
             variables,
+            experiment_cost: self.experiment_cost,
             budget: self.budget,
             max_repeats: self.max_repeats,
             max_targets: self.max_targets,

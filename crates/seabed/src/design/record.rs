@@ -33,6 +33,9 @@ pub struct DesignRecord {
 pub struct ExperimentRecord {
     /// Names and values of what is set.
     pub targets: Vec<(String, f64)>,
+    /// How often it is done, if more than once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<usize>,
     /// Expected information on its own, in nats.
     pub information: f64,
     /// Its standard error.
@@ -62,6 +65,7 @@ impl DesignRecord {
         };
         let experiment = |chosen: &Chosen| ExperimentRecord {
             targets: targets(&chosen.design),
+            rows: Some(chosen.rows).filter(|rows| *rows > 1),
             information: chosen.information.nats,
             standard_error: chosen.information.standard_error,
             gain: chosen.gain,

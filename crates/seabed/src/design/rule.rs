@@ -2,8 +2,10 @@
 //! worth. Variables are in the order of their names.
 
 use super::batch::{Evaluated, named};
-use super::candidates::{Candidates, first_largest, single};
+use super::candidates::{Candidates, evaluated, first_largest, single};
+use super::replicates::Replicates;
 use super::strategy::Rule;
+use super::temperature::Temperature;
 use super::utility::Evaluator;
 use super::work::Work;
 use crate::observer::Stopped;
@@ -11,10 +13,11 @@ use crate::scm::Intervention;
 
 pub(super) struct Picker<'a> {
     pub(super) candidates: Candidates<'a>,
-    /// Experiments wanted.
+    /// Experiments wanted; with automatic replicates, rows.
     pub(super) batch: usize,
-    /// Temperature of the soft rule, in nats.
-    pub(super) temperature: f64,
+    pub(super) replicates: Replicates,
+    /// Of the soft rule.
+    pub(super) temperature: Temperature,
     pub(super) work: &'a Work<'a>,
 }
 
@@ -26,7 +29,8 @@ impl Rule {
     pub(super) fn most_evaluations(self, table: usize, batch: usize) -> usize {
         match self {
             Self::Best | Self::Soft => table,
-            Self::Greedy => table.saturating_add(1).saturating_mul(batch),
+            // Experiments that were already chosen may be evaluated once more.
+            Self::Greedy => table.saturating_add(1).saturating_add(batch).saturating_mul(batch),
             Self::Random => 0,
         }
     }
@@ -52,20 +56,27 @@ impl Picker<'_> {
         let table = beyond_pending(self.candidates.table(evaluator, 0)?, evaluator);
         let ranks = evaluator.ranks(&table)?;
         let designs: Vec<Intervention> = table.iter().map(|candidate| candidate.design.clone()).collect();
-        let price = |design: &Intervention| self.candidates.constraints.price(design);
+        let price = |design: &Intervention| self.candidates.constraints.price(&[], design);
         let worth: Vec<f64> = ranks.iter().zip(&designs).map(|(rank, design)| rank / price(design)).collect();
         Ok((pick(&designs, &worth)?, table))
     }
 
-    /// One design after the other, each the best together with those before it, for its cost.
+    /// One design after the other, each the best together with those before it, for what it adds to the cost. With automatic
+    /// replicates one more row of an experiment that was already chosen is among the candidates.
     fn greedily(&self, evaluator: &mut dyn Evaluator) -> Result<Picked, Stopped> {
         let mut batch: Vec<Intervention> = Vec::new();
         let (mut known, mut first) = (evaluator.pending_worth(), Vec::new());
         for round in 0..self.batch as u64 {
             evaluator.start_round(round)?;
-            let table = self.candidates.table(evaluator, round)?;
+            let mut table = self.candidates.table(evaluator, round)?;
+            if self.replicates == Replicates::Auto {
+                let new = |design: &&Intervention| table.iter().all(|candidate| candidate.design != **design);
+                let again = distinct(&batch).filter(new).cloned().collect();
+                table.extend(evaluated(again, evaluator)?);
+            }
             let worth = |candidate: &&Evaluated| {
-                (candidate.information.nats - known) / self.candidates.constraints.price(&candidate.design)
+                let price = self.candidates.constraints.price(&batch, &candidate.design);
+                (candidate.information.nats - known) / price
             };
             let admitted = table.iter().filter(|c| self.admits(&batch, &c.design));
             let best = first_largest(admitted, worth).cloned();
@@ -82,13 +93,19 @@ impl Picker<'_> {
 
     /// Can the design be added so that the rest of the batch can still be filled?
     fn admits(&self, batch: &[Intervention], design: &Intervention) -> bool {
+        let constraints = self.candidates.constraints;
+        if self.replicates == Replicates::Auto {
+            // More rows of an experiment are no more experiments.
+            let experiments: Vec<Intervention> = distinct(batch).cloned().collect();
+            let known = experiments.contains(design);
+            return constraints.affords(batch, design) && (known || constraints.admits(&experiments, design));
+        }
         let room = |most: usize| {
-            let all = most.saturating_mul(self.candidates.constraints.targets().count());
+            let all = most.saturating_mul(constraints.targets().count());
             let used: usize = batch.iter().chain([design]).map(|chosen| chosen.settings().len()).sum();
             all.saturating_sub(used) >= self.batch - batch.len() - 1
         };
-        self.candidates.constraints.max_repeats.is_none_or(room)
-            && self.candidates.constraints.admits(batch, design)
+        constraints.max_repeats.is_none_or(room) && constraints.admits(batch, design)
     }
 
     /// The best design again and again, as far as the constraints admit it, then the next best.
@@ -107,9 +124,10 @@ impl Picker<'_> {
     /// candidates are used up, they may be drawn again.
     fn softly(&self, designs: &[Intervention], worth: &[f64]) -> Result<Vec<Intervention>, Stopped> {
         let mut batch: Vec<Intervention> = Vec::new();
+        let temperature = self.temperature.of(worth);
         for pass in 0u64.. {
             let noise: Vec<f64> = designs.iter().map(|design| self.gumbel(pass, design)).collect();
-            let key = |k: usize| worth[k] / self.temperature + noise[k];
+            let key = |k: usize| worth[k] / temperature + noise[k];
             let mut order: Vec<usize> = (0..designs.len()).collect();
             order.sort_by(|&a, &b| key(b).total_cmp(&key(a)));
             let before = batch.len();
@@ -166,6 +184,11 @@ impl Picker<'_> {
         }
         Ok(batch)
     }
+}
+
+/// The designs, each once, in the order in which they come first.
+pub(super) fn distinct(designs: &[Intervention]) -> impl Iterator<Item = &Intervention> {
+    designs.iter().enumerate().filter(|(k, design)| !designs[..*k].contains(design)).map(|(_, design)| design)
 }
 
 /// The table with what each candidate adds to what is pending.

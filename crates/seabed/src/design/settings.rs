@@ -8,7 +8,9 @@ use super::goal::Goal;
 use super::goal_text::GoalError;
 use super::information::Estimator;
 use super::named_constraints::node_named;
+use super::replicates::Replicates;
 use super::strategy::Strategy;
+use super::temperature::Temperature;
 use super::value::Values;
 
 /// How experiments are chosen; see [`Designer`].
@@ -25,20 +27,22 @@ pub struct DesignSettings {
     pub grid: Vec<f64>,
     /// Experiments per round.
     pub batch: usize,
-    /// Samples of each experiment.
-    pub replicates: usize,
+    /// Rows of each experiment.
+    pub replicates: Replicates,
     /// Outcomes simulated of each draw.
     pub samples: usize,
     /// Values tried for each target.
     pub evaluations: usize,
-    /// Temperature of the soft strategies, in nats.
-    pub temperature: f64,
+    /// Temperature of the soft strategies.
+    pub temperature: Temperature,
     /// How information is estimated.
     pub estimator: Estimator,
     /// Lowest and highest value that a variable can be set to.
     pub range: (f64, f64),
     /// The question to answer, as in [`Goal::parse`]; the whole model if empty. Random choices do not depend on it.
     pub goal: String,
+    /// What an experiment costs besides its rows.
+    pub experiment_cost: f64,
     /// Variables that are never set, by name.
     pub forbidden: Vec<String>,
     /// Is no variable set again before all others that may be set, over all rounds?
@@ -77,6 +81,7 @@ impl Default for DesignSettings {
             estimator: designer.estimator,
             range: (-10.0, 10.0),
             goal: String::new(),
+            experiment_cost: 0.0,
             forbidden: Vec::new(),
             without_replacement: false,
         }
@@ -113,6 +118,9 @@ impl DesignSettings {
         if self.estimator == Estimator::Bound && !self.goal.is_empty() {
             return Err(DesignError::BoundWithGoal);
         }
+        if self.replicates == Replicates::Auto && self.without_replacement {
+            return Err(DesignError::AutoWithoutReplacement);
+        }
         self.designer().check()
     }
 
@@ -123,7 +131,10 @@ impl DesignSettings {
 
     /// The constraints on variables with these names.
     pub fn constraints(&self, names: &[String]) -> Result<Constraints, ConstraintError> {
-        let mut constraints = Constraints::range(names.len(), self.range.0, self.range.1);
+        let mut constraints = Constraints {
+            experiment_cost: self.experiment_cost,
+            ..Constraints::range(names.len(), self.range.0, self.range.1)
+        };
         for name in &self.forbidden {
             constraints.variables[node_named(name, names)?] = None;
         }

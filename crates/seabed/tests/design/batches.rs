@@ -1,7 +1,9 @@
 //! Which designs together: every strategy on problems whose best batch is known.
 
 use seabed::data::Names;
-use seabed::design::{Allowed, Batch, Constraints, Designer, Levels, Strategy, Values};
+use seabed::design::{
+    Allowed, Batch, Constraints, Designer, Levels, Replicates, Strategy, Temperature, Values,
+};
 use seabed::graph::{Dag, Node};
 use seabed::num::random::Seed;
 use seabed::scm::{Ensemble, Linear, Mechanism, Scm};
@@ -69,22 +71,70 @@ fn soft_batches_follow_the_temperature() {
     // Cold: always the best. In proportion to exp(information / temperature) otherwise: chi-square over 4 targets with
     // 400 draws, 3 degrees of freedom: 30.7 is exceeded with probability 1e-6.
     for seed in 0..10 {
-        let cold = Designer { temperature: 1e-4, ..base.clone() };
+        let cold = Designer { temperature: Temperature::Given(1e-4), ..base.clone() };
         let batch = cold.design(&ensemble, &constraints, Seed::new(seed), &()).unwrap();
         assert_eq!(batch.chosen[0].design, best.chosen[0].design);
     }
-    let warm = Designer { temperature: 0.5, samples: 20, ..base };
-    let (mut counts, mut expected) = ([0.0f64; 4], [0.0f64; 4]);
-    for seed in 0..400 {
-        let batch = warm.design(&ensemble, &constraints, Seed::new(seed), &()).unwrap();
-        let weights: Vec<f64> = batch.evaluated.iter().map(|e| (e.information.nats / 0.5).exp()).collect();
-        for (k, weight) in weights.iter().enumerate() {
-            expected[k] += weight / weights.iter().sum::<f64>();
+    for temperature in [Temperature::Given(0.5), Temperature::Relative] {
+        let warm = Designer { temperature, samples: 20, ..base.clone() };
+        let (mut counts, mut expected) = ([0.0f64; 4], [0.0f64; 4]);
+        for seed in 0..400 {
+            let batch = warm.design(&ensemble, &constraints, Seed::new(seed), &()).unwrap();
+            let worths: Vec<f64> = batch.evaluated.iter().map(|e| e.information.nats).collect();
+            let mean = worths.iter().sum::<f64>() / 4.0;
+            let divisor = match temperature {
+                Temperature::Given(divisor) => divisor,
+                Temperature::Relative => {
+                    0.5 * (worths.iter().map(|w| (w - mean).powi(2)).sum::<f64>() / 4.0).sqrt()
+                }
+            };
+            let weights: Vec<f64> = worths.iter().map(|worth| ((worth - mean) / divisor).exp()).collect();
+            for (k, weight) in weights.iter().enumerate() {
+                expected[k] += weight / weights.iter().sum::<f64>();
+            }
+            counts[batch.chosen[0].design.settings()[0].0] += 1.0;
         }
-        counts[batch.chosen[0].design.settings()[0].0] += 1.0;
+        let chi_square: f64 = counts.iter().zip(&expected).map(|(c, e)| (c - e).powi(2) / e).sum();
+        assert!(chi_square < 30.7, "{temperature}: {counts:?} {expected:?}");
     }
-    let chi_square: f64 = counts.iter().zip(&expected).map(|(c, e)| (c - e).powi(2) / e).sum();
-    assert!(chi_square < 30.7, "{counts:?} {expected:?}");
+}
+
+/// One more row of an experiment competes with a new experiment: the dearer experiments are, the fewer there are; costs and
+/// rows add up, and the batch is worth what its rows are worth one by one.
+#[test]
+fn automatic_replicates_weigh_rows_against_experiments() {
+    let ensemble = random_ensemble(4, 8, true, 3);
+    let designer = Designer {
+        strategy: Strategy::GreedyCbed,
+        replicates: Replicates::Auto,
+        values: Values::Refined,
+        batch: 6,
+        ..Designer::default()
+    };
+    let batch_at = |experiment_cost: f64, budget: Option<f64>| {
+        let constraints = Constraints { experiment_cost, budget, ..Constraints::range(4, -3.0, 3.0) };
+        designer.design(&ensemble, &constraints, Seed::new(1), &()).unwrap()
+    };
+    let rows = |batch: &Batch| batch.chosen.iter().map(|chosen| chosen.rows).sum::<usize>();
+    let (free, dear) = (batch_at(0.0, None), batch_at(1000.0, None));
+    assert_eq!((rows(&free), rows(&dear), dear.chosen.len()), (6, 6, 1));
+    assert!(free.chosen.len() > 1 && free.information.nats > dear.information.nats, "{:?}", free.chosen);
+    assert_eq!(dear.chosen[0].cost, 1006.0);
+    assert!((dear.chosen[0].information.nats - dear.information.nats).abs() < 1e-12);
+    for (k, chosen) in free.chosen.iter().enumerate() {
+        assert!(free.chosen[..k].iter().all(|other| other.design != chosen.design), "together");
+    }
+    // Two experiments at 3 and four rows, or one and seven: never more than the budget.
+    for budget in [4.0, 7.5, 10.0] {
+        let batch = batch_at(3.0, Some(budget));
+        let cost: f64 = batch.chosen.iter().map(|chosen| 3.0 + chosen.rows as f64).sum();
+        assert_eq!(cost, batch.chosen.iter().map(|chosen| chosen.cost).sum::<f64>());
+        assert!(cost <= budget && rows(&batch) >= 1);
+        assert!(cost + 1.0 > budget || rows(&batch) == 6, "{budget}: one more row could be paid");
+    }
+    let soft = Designer { strategy: Strategy::SoftCbed, ..designer.clone() };
+    let error = soft.design(&ensemble, &Constraints::range(4, 0.0, 1.0), Seed::new(1), &()).unwrap_err();
+    assert!(error.to_string().contains("needs a greedy strategy"), "{error}");
 }
 
 #[test]
@@ -187,7 +237,7 @@ fn ait_follows_the_discrepancy() {
 fn replicates_teach_more_and_sets_of_targets_are_found() {
     let ensemble = random_ensemble(4, 6, true, 8);
     let score = |replicates| {
-        Designer { replicates, samples: 500, ..Designer::default() }
+        Designer { replicates: Replicates::Each(replicates), samples: 500, ..Designer::default() }
             .score(&ensemble, &[single(1, 1.5)], Seed::new(1), &())
             .unwrap()[0]
             .nats

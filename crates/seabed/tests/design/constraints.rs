@@ -27,6 +27,7 @@ fn five_hundred_constraint_sets_are_never_violated() {
             .collect();
         let constraints = Constraints {
             variables,
+            experiment_cost: 0.0,
             budget: (draws.below(2) == 0).then(|| 4.0 * draws.uniform()),
             max_repeats: (draws.below(2) == 0).then(|| 1 + draws.below(3)),
             max_targets: 1 + draws.below(2),

@@ -1,6 +1,6 @@
 //! The information of a batch beyond experiments that are under way.
 
-use seabed::design::{Batch, Constraints, Designer, Strategy, Values};
+use seabed::design::{Batch, Constraints, Designer, Strategy, Temperature, Values};
 use seabed::num::random::Seed;
 use seabed::scm::Intervention;
 
@@ -16,7 +16,7 @@ fn what_is_pending_is_not_repeated() {
             strategy,
             batch: 1,
             values: Values::Fixed(2.0),
-            temperature: 0.01,
+            temperature: Temperature::Given(0.01),
             ..Designer::default()
         };
         let after = |pending: &[Intervention]| {

@@ -1,7 +1,8 @@
 //! What the user typed is checked before any work, with a message that says what it may be.
 
 use seabed::design::{
-    Constraints, DesignError, DesignSettings, Designer, Estimator, Goal, Strategy, Values, ValuesName,
+    Constraints, DesignError, DesignSettings, Designer, Estimator, Goal, Replicates, Strategy, Temperature,
+    Values, ValuesName,
 };
 use seabed::num::random::Seed;
 use seabed::scm::{Ensemble, Scm};
@@ -22,13 +23,18 @@ fn every_number_has_a_range() {
         ("batch", |d, x| d.batch = x as usize, [1.0, 10_000.0], [0.0, 10_001.0, 1e18, 0.0]),
         (
             "replicates",
-            |d, x| (d.replicates, d.samples) = (x as usize, 2),
+            |d, x| (d.replicates, d.samples) = (Replicates::Each(x as usize), 2),
             [1.0, 1e5],
             [0.0, 100_001.0, 1e19, 1e19],
         ),
         ("samples", |d, x| d.samples = x as usize, [2.0, 1e6], [0.0, 1.0, 1_000_001.0, 1e19]),
         ("evaluations", |d, x| d.evaluations = x as usize, [1.0, 10_000.0], [0.0, 10_001.0, 1e18, 1e19]),
-        ("temperature", |d, x| d.temperature = x, [1e-9, 1e9], [0.0, -1.0, f64::NAN, f64::INFINITY]),
+        (
+            "temperature",
+            |d, x| d.temperature = Temperature::Given(x),
+            [1e-9, 1e9],
+            [0.0, -1.0, f64::NAN, f64::INFINITY],
+        ),
         (
             "fixed-value",
             |d, x| d.values = Values::Fixed(x),
@@ -79,7 +85,7 @@ fn sizes_that_do_not_fit_are_refused() {
         designer.design(ensemble, &constraints, Seed::new(1), &()).unwrap_err().to_string()
     };
     let two = random_ensemble(2, 2, true, 1);
-    let product = Designer { samples: 1000, replicates: 1001, ..Designer::default() };
+    let product = Designer { samples: 1000, replicates: Replicates::Each(1001), ..Designer::default() };
     assert_eq!(
         refuse(product, &two),
         "samples times replicates gives 1001000 numbers, more than fit in memory; lower samples to 999"
@@ -91,7 +97,7 @@ fn sizes_that_do_not_fit_are_refused() {
         message,
         "draws times draws times samples gives 1000000000 numbers, more than fit in memory; lower samples to 536"
     );
-    let message = refuse(Designer { replicates: 10_000, ..Designer::default() }, &many);
+    let message = refuse(Designer { replicates: Replicates::Each(10_000), ..Designer::default() }, &many);
     assert!(message.contains("lower replicates to 1787"), "{message}");
     let grid = Values::Grid((0..10_000).map(f64::from).collect());
     let ait = Designer { strategy: Strategy::Ait, samples: 2, values: grid, ..Designer::default() };

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use seabed::belief::{Given, GraphBelief};
 use seabed::data::Dataset;
-use seabed::design::{Belief, Constraints, DesignError, Designer, Goal, Strategy};
+use seabed::design::{Belief, Constraints, DesignError, Designer, Goal, Replicates, Strategy};
 use seabed::graph::Dag;
 use seabed::num::random::{Draws, Purpose, Seed};
 use seabed::observer::Progress;
@@ -113,8 +113,12 @@ fn worths_are_those_of_the_slow_twin() {
         ];
         for strategy in STRATEGIES {
             for (replicates, batch) in &batches {
-                let designer =
-                    Designer { strategy, samples: 4000, replicates: *replicates, ..Designer::default() };
+                let designer = Designer {
+                    strategy,
+                    samples: 4000,
+                    replicates: Replicates::Each(*replicates),
+                    ..Designer::default()
+                };
                 let fast = designer.score_batch(belief, batch, Seed::new(3), &()).unwrap();
                 let rows: Vec<&Intervention> =
                     batch.iter().flat_map(|design| std::iter::repeat_n(design, *replicates)).collect();
@@ -139,8 +143,12 @@ fn a_candidate_is_worth_the_same_among_others() {
     let belief = Belief { models: &fit.ensemble, graphs: fit.graphs.as_ref() };
     let designs = [set(&[(0, 1.0)]), set(&[(1, 2.0)]), set(&[(2, -1.0)]), set(&[(0, 1.0), (1, 1.0)])];
     for replicates in [1, 2] {
-        let designer =
-            Designer { strategy: Strategy::GreedyEdges, samples: 50, replicates, ..Designer::default() };
+        let designer = Designer {
+            strategy: Strategy::GreedyEdges,
+            samples: 50,
+            replicates: Replicates::Each(replicates),
+            ..Designer::default()
+        };
         let all = designer.score(belief, &designs, Seed::new(3), &()).unwrap();
         for (design, together) in designs.iter().zip(&all) {
             let alone = designer.score(belief, std::slice::from_ref(design), Seed::new(3), &()).unwrap();

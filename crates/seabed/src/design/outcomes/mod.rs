@@ -89,10 +89,6 @@ impl<'a> Outcomes<'a> {
         self.samples
     }
 
-    pub(super) fn replicates(&self) -> usize {
-        self.replicates
-    }
-
     /// `f` of every draw, in parallel and in order, unless the work is to stop.
     pub(super) fn map_draws<R: Send>(
         &self,

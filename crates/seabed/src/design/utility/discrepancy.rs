@@ -50,7 +50,7 @@ impl Evaluator for Discrepancy<'_> {
         self.0.decide(design)
     }
 
-    fn judge(&self, batch: &[Intervention]) -> Result<Verdict, Stopped> {
+    fn judge(&self, batch: &[(Intervention, usize)]) -> Result<Verdict, Stopped> {
         self.0.judge(batch)
     }
 }

@@ -58,8 +58,9 @@ pub(super) trait Evaluator {
     /// Adds a design to those already chosen, with its outcomes on the noise of this round.
     fn decide(&mut self, design: &Intervention) -> Result<(), Stopped>;
 
-    /// Evaluates a finished batch on noise that no choice has used, given only what is pending.
-    fn judge(&self, batch: &[Intervention]) -> Result<Verdict, Stopped>;
+    /// Evaluates a finished batch, each design with its number of rows, on noise that no choice has used, given only what
+    /// is pending.
+    fn judge(&self, batch: &[(Intervention, usize)]) -> Result<Verdict, Stopped>;
 }
 
 /// What a design of a finished batch is worth, beyond what is pending.

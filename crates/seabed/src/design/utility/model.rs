@@ -39,7 +39,7 @@ impl<'a> ModelInformation<'a> {
         let groups = designer.goal.groups(belief, stream.named("goal"));
         let noise = stream.named("outcomes");
         let mut new = Self {
-            outcomes: Outcomes::new(belief, designer.samples, designer.replicates, noise, work),
+            outcomes: Outcomes::new(belief, designer.samples, designer.replicates.at_a_time(), noise, work),
             round: None,
             weighting: Weighting::new(belief.weights(), groups),
             estimator: designer.estimator,
@@ -123,12 +123,12 @@ impl Evaluator for ModelInformation<'_> {
         Ok(())
     }
 
-    fn judge(&self, batch: &[Intervention]) -> Result<Verdict, Stopped> {
+    fn judge(&self, batch: &[(Intervention, usize)]) -> Result<Verdict, Stopped> {
         let pending = self.pending.as_ref();
         let mut decided: Option<LogDensities> = None;
         let mut judged = Vec::with_capacity(batch.len());
-        for (k, design) in batch.iter().enumerate() {
-            let own = self.outcomes.densities_of(FINISHED + k as u64, design, self.outcomes.replicates())?;
+        for (k, (design, rows)) in batch.iter().enumerate() {
+            let own = self.outcomes.densities_of(FINISHED + k as u64, design, *rows)?;
             let alone = match pending {
                 None => self.information(&own, None)?,
                 Some(_) => self.information(&own.clone().with(pending), pending)?,

@@ -181,7 +181,7 @@ impl<'a> Structure<'a> {
             pairs: Pairs::new(features, &belief.graphs()[0]),
             edges,
             loss_now: 0.0,
-            replicates: designer.replicates,
+            replicates: designer.replicates.at_a_time(),
             chosen: start.clone(),
             start,
             pending_worth: 0.0,
@@ -328,23 +328,20 @@ impl Evaluator for Structure<'_> {
         Ok(())
     }
 
-    fn judge(&self, batch: &[Intervention]) -> Result<Verdict, Stopped> {
+    fn judge(&self, batch: &[(Intervention, usize)]) -> Result<Verdict, Stopped> {
         let fresh = self.stream.named("judged");
         let before = self.pending_worth;
         let beyond = |worth: Information| Information { nats: worth.nats - before, ..worth };
         let mut paths = self.start.clone();
         let mut judged = Vec::with_capacity(batch.len());
-        for (k, design) in batch.iter().enumerate() {
+        for (k, (design, rows)) in batch.iter().enumerate() {
             let noise = fresh.at(k as u64);
-            let alone = self.start.with_designs(
-                std::slice::from_ref(design),
-                self.replicates,
-                noise,
-                self.work,
-                |terms| self.losses_after(terms, 1)[0],
-            )?;
+            let alone =
+                self.start.with_designs(std::slice::from_ref(design), *rows, noise, self.work, |terms| {
+                    self.losses_after(terms, 1)[0]
+                })?;
             let alone = beyond(self.worth(&alone));
-            paths = paths.after(design, self.replicates, noise, self.work)?;
+            paths = paths.after(design, *rows, noise, self.work)?;
             judged.push(Judged { alone, together: beyond(self.worth_of(&paths)) });
         }
         let ((wrong_now, undecided_now), (wrong_after, undecided_after)) =
