@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::linear::LinearConditional;
 use super::process::{ProcessConditional, ProcessScratch, Seen};
 use super::student;
@@ -71,24 +73,38 @@ impl<'a> Given<'a> {
     /// The same after one more row of the batch.
     #[must_use]
     pub fn with_row(&self, value: f64, parents: &[f64]) -> Given<'a> {
-        Given(match &self.0 {
-            Inner::Linear(linear) => Inner::Linear(Cow::Owned(linear.with_row(value, parents))),
-            Inner::Process { process, seen } => {
-                let (unit, units) = process.units();
-                let point: Vec<f64> = parents.iter().zip(units).map(|(x, unit)| inside(*x, *unit)).collect();
-                let mut seen = seen.clone();
-                seen.push(Arc::new(process.see(inside(value, unit), &point, &seen)));
-                Inner::Process { process, seen }
-            }
-        })
+        self.seeing(value, parents, &mut Scratch::default()).1
     }
 
     /// The log-density of one more row's value given its parents' values.
     pub fn log_predictive(&self, value: f64, parents: &[f64]) -> f64 {
+        self.log_predictive_in(value, parents, &mut Scratch::default())
+    }
+
+    fn log_predictive_in(&self, value: f64, parents: &[f64], scratch: &mut Scratch) -> f64 {
         let mut out = [0.0];
-        let columns: Vec<&[f64]> = parents.iter().map(std::slice::from_ref).collect();
-        self.add_log_predictives(&[value], &columns, &mut Scratch::default(), &mut out);
+        let columns: SmallVec<[&[f64]; 8]> = parents.iter().map(std::slice::from_ref).collect();
+        self.add_log_predictives(&[value], &columns, scratch, &mut out);
         out[0]
+    }
+
+    /// [`Given::log_predictive`] and [`Given::with_row`] at once.
+    pub fn seeing(&self, value: f64, parents: &[f64], scratch: &mut Scratch) -> (f64, Given<'a>) {
+        match &self.0 {
+            Inner::Linear(linear) => {
+                let density = self.log_predictive_in(value, parents, scratch);
+                (density, Given(Inner::Linear(Cow::Owned(linear.with_row(value, parents)))))
+            }
+            Inner::Process { process, seen } => {
+                let (unit, units) = process.units();
+                let point: SmallVec<[f64; 8]> =
+                    parents.iter().zip(units).map(|(x, unit)| inside(*x, *unit)).collect();
+                let row = process.see(inside(value, unit), &point, seen, &mut scratch.process);
+                let density = row.log_density() - unit.1.ln();
+                let seen = seen.iter().cloned().chain([Arc::new(row)]).collect();
+                (density, Given(Inner::Process { process, seen }))
+            }
+        }
     }
 
     /// Adds to `out` the log-density of every value given its parents' values, `parents[parent][outcome]`: each as if it
@@ -162,7 +178,8 @@ impl<'a> Given<'a> {
                     point.clear();
                     point.extend(x[..count].iter().map(|x| inside(*x, *unit)));
                 }
-                let points: Vec<&[f64]> = points[..parents.len()].iter().map(|column| &column[..]).collect();
+                let points: SmallVec<[&[f64]; 8]> =
+                    points[..parents.len()].iter().map(|column| &column[..]).collect();
                 process.predict(&points, seen, mean, spread, inner);
             }
         }

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use faer::{Mat, MatMut, MatRef, Scale};
+use smallvec::SmallVec;
 
 use super::kernel::{Kernel, KernelScratch, add_scaled, dot};
 use super::table::Table;
@@ -71,14 +72,33 @@ pub(crate) struct Regression<'a> {
 /// A row of the batch, in the units inside.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// [parents].
-    point: Vec<f64>,
-    /// M k(x), [centres].
-    weights: Vec<f64>,
-    /// Its row of the factor of the covariance among the rows of the batch: earlier rows, then its own.
-    factor: Vec<f64>,
+    /// One after the other, for there are many of these: its values of the parents; M k(x), for every centre; its row of the
+    /// factor of the covariance among the rows of the batch, earlier rows, then its own.
+    numbers: Vec<f64>,
+    parents: usize,
+    centres: usize,
     /// How far it was from what was expected, in standard deviations.
     surprise: f64,
+}
+
+impl Seen {
+    fn point(&self) -> &[f64] {
+        &self.numbers[..self.parents]
+    }
+
+    fn weights(&self) -> &[f64] {
+        &self.numbers[self.parents..][..self.centres]
+    }
+
+    fn factor(&self) -> &[f64] {
+        &self.numbers[self.parents + self.centres..]
+    }
+
+    /// The log-density of what was seen before it was known, in the units inside.
+    pub fn log_density(&self) -> f64 {
+        let sd = self.factor().last().expect("its own part");
+        -0.5 * (std::f64::consts::TAU.ln() + self.surprise * self.surprise) - sd.ln()
+    }
 }
 
 impl ProcessConditional {
@@ -198,7 +218,7 @@ impl ProcessConditional {
         let block = (CACHE / self.solved.len()).clamp(8, 256);
         for start in (0..mean.len()).step_by(block) {
             let rows = start..(start + block).min(mean.len());
-            let points: Vec<&[f64]> = points.iter().map(|x| &x[rows.clone()]).collect();
+            let points: Columns = points.iter().map(|x| &x[rows.clone()]).collect();
             self.predict_block(&points, seen, &mut mean[rows.clone()], &mut variance[rows], scratch);
         }
     }
@@ -216,8 +236,7 @@ impl ProcessConditional {
         let known = self.table.as_ref().is_some_and(|table| table.read(points[0], mean, variance));
         if !known || !seen.is_empty() {
             near.resize(m * count, 0.0);
-            let centres: Vec<&[f64]> = self.centres.iter().map(|column| &column[..]).collect();
-            self.kernel.between(points, &centres, near, kernel);
+            self.kernel.between(points, &self.centre_columns(), near, kernel);
         }
         if !known {
             let rank = self.root.nrows();
@@ -240,39 +259,57 @@ impl ProcessConditional {
             let (earlier, rest) = shared.split_at_mut(r);
             let shared = &mut rest[0];
             shared.resize(count, 0.0);
-            let point: Vec<&[f64]> = row.point.iter().map(std::slice::from_ref).collect();
+            let point: Columns = row.point().iter().map(std::slice::from_ref).collect();
             self.kernel.between(points, &point, shared, kernel);
             for (shared, near) in shared.iter_mut().zip(near.chunks_exact(m)) {
-                *shared -= dot(near, &row.weights);
+                *shared -= dot(near, row.weights());
             }
-            for (earlier, factor) in earlier.iter().zip(&row.factor) {
+            for (earlier, factor) in earlier.iter().zip(row.factor()) {
                 add_scaled(shared, -factor, earlier);
             }
             for ((shared, mean), variance) in shared.iter_mut().zip(&mut *mean).zip(&mut *variance) {
-                *shared /= row.factor[r];
+                *shared /= row.factor()[r];
                 *mean += *shared * row.surprise;
                 *variance = (*variance - *shared * *shared).max(self.kernel.noise);
             }
         }
     }
 
+    fn centre_columns(&self) -> Columns<'_> {
+        self.centres.iter().map(|column| &column[..]).collect()
+    }
+
     /// What a row tells that comes after `seen`, all in units inside.
-    pub(super) fn see(&self, value: f64, point: &[f64], seen: &[Arc<Seen>]) -> Seen {
-        let columns: Vec<&[f64]> = point.iter().map(std::slice::from_ref).collect();
+    pub(super) fn see(
+        &self,
+        value: f64,
+        point: &[f64],
+        seen: &[Arc<Seen>],
+        scratch: &mut ProcessScratch,
+    ) -> Seen {
+        let columns: Columns = point.iter().map(std::slice::from_ref).collect();
         let (mut mean, mut variance) = ([0.0], [0.0]);
-        let mut scratch = ProcessScratch::default();
-        self.predict_block(&columns, seen, &mut mean, &mut variance, &mut scratch);
-        let m = self.solved.len();
-        let mut near = vec![0.0; m];
-        let centres: Vec<&[f64]> = self.centres.iter().map(|column| &column[..]).collect();
-        self.kernel.between(&columns, &centres, &mut near, &mut scratch.kernel);
-        let image = times(self.root.as_ref(), MatRef::from_column_major_slice(&near, m, 1));
-        let weights = times(self.root.transpose(), image.as_ref()).col_as_slice(0).to_vec();
+        self.predict_block(&columns, seen, &mut mean, &mut variance, scratch);
+        let ProcessScratch { near, image, shared, kernel } = scratch;
+        let (m, rank) = (self.solved.len(), self.root.nrows());
+        near.resize(m, 0.0);
+        self.kernel.between(&columns, &self.centre_columns(), near, kernel);
+        let near = MatRef::from_column_major_slice(near, m, 1);
+        image.resize(rank, 0.0);
+        product(MatMut::from_column_major_slice_mut(image, rank, 1), self.root.as_ref(), near);
         let sd = variance[0].sqrt();
-        let factor = scratch.shared.iter().map(|shared| shared[0]).chain([sd]).collect();
-        Seen { point: point.to_vec(), weights, factor, surprise: (value - mean[0]) / sd }
+        let mut numbers = Vec::with_capacity(point.len() + m + seen.len() + 1);
+        numbers.extend_from_slice(point);
+        numbers.resize(point.len() + m, 0.0);
+        let weights = MatMut::from_column_major_slice_mut(&mut numbers[point.len()..], m, 1);
+        product(weights, self.root.transpose(), MatRef::from_column_major_slice(image, rank, 1));
+        numbers.extend(shared.iter().map(|shared| shared[0]).chain([sd]));
+        Seen { numbers, parents: point.len(), centres: m, surprise: (value - mean[0]) / sd }
     }
 }
+
+/// A column for every parent.
+type Columns<'c> = SmallVec<[&'c [f64]; 8]>;
 
 fn times(a: MatRef<f64>, b: MatRef<f64>) -> Mat<f64> {
     let mut out = Mat::<f64>::zeros(a.nrows(), b.ncols());

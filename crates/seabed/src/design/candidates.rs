@@ -25,6 +25,9 @@ pub(super) struct Candidates<'a> {
     pub(super) stream: Stream,
 }
 
+/// Designs that are evaluated in full before values are refined: the best of a rough evaluation.
+const CONTENDERS: usize = 16;
+
 /// Targets whose values are refined.
 const REFINED_TARGETS: usize = 3;
 
@@ -79,6 +82,9 @@ impl Candidates<'_> {
                 self.first_values(target, &mut draws).into_iter().map(move |value| (target, value))
             })
             .collect();
+        if *self.values == Values::Refined && self.constraints.costs_are_equal() {
+            next = contenders(next, evaluator)?;
+        }
         let mut table: Vec<Evaluated> = Vec::new();
         while !next.is_empty() {
             let designs = next.iter().map(|&(target, value)| single(target, value)).collect();
@@ -143,6 +149,20 @@ pub(super) fn evaluated(
     let information = evaluator.evaluate(&designs)?;
     let pairs = designs.into_iter().zip(information);
     Ok(pairs.map(|(design, information)| Evaluated { design, information }).collect())
+}
+
+/// The settings that are worth a full evaluation, in the same order.
+fn contenders(settings: Vec<(Node, f64)>, evaluator: &dyn Evaluator) -> Result<Vec<(Node, f64)>, Stopped> {
+    if settings.len() <= CONTENDERS {
+        return Ok(settings);
+    }
+    let designs: Vec<Intervention> = settings.iter().map(|&(target, value)| single(target, value)).collect();
+    let Some(worths) = evaluator.evaluate_roughly(&designs)? else { return Ok(settings) };
+    let mut order: Vec<usize> = (0..settings.len()).collect();
+    order.sort_by(|&a, &b| worths[b].total_cmp(&worths[a]));
+    order.truncate(CONTENDERS);
+    order.sort_unstable();
+    Ok(order.into_iter().map(|k| settings[k]).collect())
 }
 
 /// The targets of the best designs.

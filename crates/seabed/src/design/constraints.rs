@@ -233,10 +233,15 @@ impl Constraints {
     /// Information is divided by this when designs are compared: what one adds to the cost of the batch, if costs differ or
     /// there is a budget.
     pub(super) fn price(&self, batch: &[Intervention], design: &Intervention) -> f64 {
+        let matters = self.budget.is_some() || self.experiment_cost > 0.0 || !self.costs_are_equal();
+        if matters { self.added_cost(batch, design) } else { 1.0 }
+    }
+
+    /// Does a row cost the same whatever is set?
+    pub(super) fn costs_are_equal(&self) -> bool {
         let mut costs = self.variables.iter().flatten().map(|allowed| allowed.cost);
         let first = costs.next();
-        let matters = self.budget.is_some() || self.experiment_cost > 0.0;
-        if matters || costs.any(|cost| Some(cost) != first) { self.added_cost(batch, design) } else { 1.0 }
+        costs.all(|cost| Some(cost) == first)
     }
 
     /// Can a batch of this size meet the constraints?

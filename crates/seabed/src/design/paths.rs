@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use smallvec::SmallVec;
+
 use super::work::Work;
 use crate::belief::{Given, GraphBelief, Scratch};
 use crate::graph::Node;
@@ -92,23 +94,25 @@ impl<'a> Paths<'a> {
         Self { belief, places, list }
     }
 
-    /// `of` the terms `[family][design]` of every path: rows so far and `replicates` rows of each design.
+    /// `of` the terms `[family][design]` of one in `step` paths: rows so far and `replicates` rows of each design.
     pub(super) fn with_designs<R: Send>(
         &self,
         designs: &[Intervention],
         replicates: usize,
         stream: Stream,
+        step: usize,
         work: &Work<'_>,
         of: impl Fn(&[f64]) -> R + Sync + Send,
     ) -> Result<Vec<R>, Stopped> {
         let of_path = |k: usize| {
+            let k = step * k;
             work.check_stop()?;
             let noise = self.noise(stream.at(k as u64), replicates);
             let terms = self.terms_with(&self.list[k], designs, &noise);
             designs.iter().try_for_each(|_| work.count())?;
             Ok(of(&terms))
         };
-        ordered_map_indices(self.list.len(), of_path).into_iter().collect()
+        ordered_map_indices(self.list.len().div_ceil(step), of_path).into_iter().collect()
     }
 
     /// The paths after `replicates` more rows of a design.
@@ -122,7 +126,11 @@ impl<'a> Paths<'a> {
         let of_path = |k: usize| {
             work.count()?;
             let noise = self.noise(stream.at(k as u64), replicates);
-            Ok(noise.iter().fold(self.list[k].clone(), |path, row| self.after_row(path, design, row)))
+            let mut memory = Scratch::default();
+            let after = |path: Option<Path<'a>>, row: &Vec<f64>| {
+                Some(self.after_row(path.as_ref().unwrap_or(&self.list[k]), design, row, &mut memory))
+            };
+            Ok(noise.iter().fold(None, after).unwrap_or_else(|| self.list[k].clone()))
         };
         let list = ordered_map_indices(self.list.len(), of_path).into_iter().collect::<Result<_, _>>()?;
         Ok(Self { belief: self.belief, places: self.places.clone(), list })
@@ -258,20 +266,34 @@ impl<'a> Paths<'a> {
     }
 
     /// The path after one more row of a design.
-    fn after_row(&self, mut path: Path<'a>, design: &Intervention, noise: &[f64]) -> Path<'a> {
-        let columns = self.row(&path, std::slice::from_ref(design), noise, &HashMap::new());
-        for node in (0..noise.len()).filter(|&node| design.value(node).is_none()) {
+    fn after_row(
+        &self,
+        path: &Path<'a>,
+        design: &Intervention,
+        noise: &[f64],
+        scratch: &mut Scratch,
+    ) -> Path<'a> {
+        let columns = self.row(path, std::slice::from_ref(design), noise, &HashMap::new());
+        let mut after =
+            Path { graph: path.graph, laws: Vec::with_capacity(path.laws.len()), terms: path.terms.clone() };
+        for node in 0..noise.len() {
             let certain = self.places.of_node(node).len() == 1;
             for (place, family) in self.places.of_node(node).zip(self.belief.families(node)) {
-                let inputs: Vec<f64> = family.parents.iter().map(|&parent| columns[parent][1]).collect();
-                let law = &mut path.laws[place];
-                if !certain {
-                    path.terms[place] += law.log_predictive(columns[node][1], &inputs);
+                let law = &path.laws[place];
+                if design.value(node).is_some() {
+                    after.laws.push(law.clone());
+                    continue;
                 }
-                *law = law.with_row(columns[node][1], &inputs);
+                let inputs: SmallVec<[f64; 8]> =
+                    family.parents.iter().map(|&parent| columns[parent][1]).collect();
+                let (density, law) = law.seeing(columns[node][1], &inputs, scratch);
+                if !certain {
+                    after.terms[place] += density;
+                }
+                after.laws.push(law);
             }
         }
-        path
+        after
     }
 }
 

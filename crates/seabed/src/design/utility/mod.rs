@@ -50,6 +50,11 @@ pub(super) trait Evaluator {
     /// What each candidate is worth, together with what is pending and already chosen.
     fn evaluate(&self, candidates: &[Intervention]) -> Result<Vec<Information>, Stopped>;
 
+    /// [`Evaluator::evaluate`] by a part of the simulations, where that is cheaper.
+    fn evaluate_roughly(&self, _candidates: &[Intervention]) -> Result<Option<Vec<f64>>, Stopped> {
+        Ok(None)
+    }
+
     /// What candidates that were evaluated in this round are ranked by: their worth, beyond what is pending.
     fn ranks(&self, evaluated: &[Evaluated]) -> Result<Vec<f64>, Stopped> {
         Ok(evaluated.iter().map(|candidate| candidate.information.nats).collect())

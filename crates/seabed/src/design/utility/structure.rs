@@ -139,6 +139,9 @@ pub(super) struct Structure<'a> {
     work: &'a Work<'a>,
 }
 
+/// Of the paths, one in so many serves for a rough evaluation.
+const ROUGHLY: usize = 5;
+
 /// Targets that are simulated: those that would teach most if they had no noise.
 const MOST_TARGETS: usize = 12;
 
@@ -209,6 +212,17 @@ impl<'a> Structure<'a> {
             part.add_losses(&part.weights_after(terms, count), count, &mut losses);
         }
         losses
+    }
+
+    /// What candidates are worth after what is chosen, by one in `step` paths.
+    fn worths(&self, candidates: &[Intervention], step: usize) -> Result<Vec<Information>, Stopped> {
+        // [path][candidate]
+        let losses =
+            self.chosen.with_designs(candidates, self.replicates, self.round, step, self.work, |terms| {
+                self.losses_after(terms, candidates.len())
+            })?;
+        let of = |k: usize| self.worth(&losses.iter().map(|of_path| of_path[k]).collect::<Vec<_>>());
+        Ok((0..candidates.len()).map(of).collect())
     }
 
     /// By how much the paths' rows reduce the loss.
@@ -313,13 +327,12 @@ impl Evaluator for Structure<'_> {
     }
 
     fn evaluate(&self, candidates: &[Intervention]) -> Result<Vec<Information>, Stopped> {
-        // [path][candidate]
-        let losses =
-            self.chosen.with_designs(candidates, self.replicates, self.round, self.work, |terms| {
-                self.losses_after(terms, candidates.len())
-            })?;
-        let of = |k: usize| self.worth(&losses.iter().map(|of_path| of_path[k]).collect::<Vec<_>>());
-        Ok((0..candidates.len()).map(of).collect())
+        self.worths(candidates, 1)
+    }
+
+    fn evaluate_roughly(&self, candidates: &[Intervention]) -> Result<Option<Vec<f64>>, Stopped> {
+        let worths = self.worths(candidates, ROUGHLY)?;
+        Ok(Some(worths.into_iter().map(|worth| worth.nats).collect()))
     }
 
     fn decide(&mut self, design: &Intervention) -> Result<(), Stopped> {
@@ -336,10 +349,14 @@ impl Evaluator for Structure<'_> {
         let mut judged = Vec::with_capacity(batch.len());
         for (k, (design, rows)) in batch.iter().enumerate() {
             let noise = fresh.at(k as u64);
-            let alone =
-                self.start.with_designs(std::slice::from_ref(design), *rows, noise, self.work, |terms| {
-                    self.losses_after(terms, 1)[0]
-                })?;
+            let alone = self.start.with_designs(
+                std::slice::from_ref(design),
+                *rows,
+                noise,
+                1,
+                self.work,
+                |terms| self.losses_after(terms, 1)[0],
+            )?;
             let alone = beyond(self.worth(&alone));
             paths = paths.after(design, *rows, noise, self.work)?;
             judged.push(Judged { alone, together: beyond(self.worth_of(&paths)) });
