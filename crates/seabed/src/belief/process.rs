@@ -72,11 +72,11 @@ pub(crate) struct Regression<'a> {
 /// A row of the batch, in the units inside.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// One after the other, for there are many of these: its values of the parents; M k(x), for every centre; its row of the
+    /// One after the other, for there are many of these: its values of the parents; B k(x), for every coordinate; its row of the
     /// factor of the covariance among the rows of the batch, earlier rows, then its own.
     numbers: Vec<f64>,
     parents: usize,
-    centres: usize,
+    coordinates: usize,
     /// How far it was from what was expected, in standard deviations.
     surprise: f64,
 }
@@ -86,12 +86,12 @@ impl Seen {
         &self.numbers[..self.parents]
     }
 
-    fn weights(&self) -> &[f64] {
-        &self.numbers[self.parents..][..self.centres]
+    fn image(&self) -> &[f64] {
+        &self.numbers[self.parents..][..self.coordinates]
     }
 
     fn factor(&self) -> &[f64] {
-        &self.numbers[self.parents + self.centres..]
+        &self.numbers[self.parents + self.coordinates..]
     }
 
     /// The log-density of what was seen before it was known, in the units inside.
@@ -233,22 +233,21 @@ impl ProcessConditional {
     ) {
         let ProcessScratch { near, image, shared, kernel } = scratch;
         let (m, count) = (self.solved.len(), mean.len());
+        let rank = self.root.nrows();
         let known = self.table.as_ref().is_some_and(|table| table.read(points[0], mean, variance));
         if !known || !seen.is_empty() {
             near.resize(m * count, 0.0);
             self.kernel.between(points, &self.centre_columns(), near, kernel);
-        }
-        if !known {
-            let rank = self.root.nrows();
             image.resize(rank * count, 0.0);
             let near = MatRef::from_column_major_slice(near, m, count);
             product(MatMut::from_column_major_slice_mut(image, rank, count), self.root.as_ref(), near);
-            for (k, (near, image)) in near.col_iter().zip(image.chunks_exact(rank)).enumerate() {
+        }
+        if !known {
+            for (k, (near, image)) in near.chunks_exact(m).zip(image.chunks_exact(rank)).enumerate() {
                 // What the table knows stays: a prediction does not depend on the other outcomes.
                 if self.table.as_ref().is_some_and(|table| table.covers(points[0][k])) {
                     continue;
                 }
-                let near = near.try_as_col_major().expect("columns").as_slice();
                 mean[k] = dot(near, &self.solved);
                 let own = self.kernel.own(points.iter().map(|x| x[k]));
                 variance[k] = self.kernel.noise + (own - dot(image, image)).max(0.0);
@@ -261,8 +260,8 @@ impl ProcessConditional {
             shared.resize(count, 0.0);
             let point: Columns = row.point().iter().map(std::slice::from_ref).collect();
             self.kernel.between(points, &point, shared, kernel);
-            for (shared, near) in shared.iter_mut().zip(near.chunks_exact(m)) {
-                *shared -= dot(near, row.weights());
+            for (shared, image) in shared.iter_mut().zip(image.chunks_exact(rank)) {
+                *shared -= dot(image, row.image());
             }
             for (earlier, factor) in earlier.iter().zip(row.factor()) {
                 add_scaled(shared, -factor, earlier);
@@ -292,19 +291,20 @@ impl ProcessConditional {
         self.predict_block(&columns, seen, &mut mean, &mut variance, scratch);
         let ProcessScratch { near, image, shared, kernel } = scratch;
         let (m, rank) = (self.solved.len(), self.root.nrows());
-        near.resize(m, 0.0);
-        self.kernel.between(&columns, &self.centre_columns(), near, kernel);
-        let near = MatRef::from_column_major_slice(near, m, 1);
-        image.resize(rank, 0.0);
-        product(MatMut::from_column_major_slice_mut(image, rank, 1), self.root.as_ref(), near);
+        if seen.is_empty() && self.table.is_some() {
+            // The prediction may have been read off.
+            near.resize(m, 0.0);
+            self.kernel.between(&columns, &self.centre_columns(), near, kernel);
+            image.resize(rank, 0.0);
+            let near = MatRef::from_column_major_slice(near, m, 1);
+            product(MatMut::from_column_major_slice_mut(image, rank, 1), self.root.as_ref(), near);
+        }
         let sd = variance[0].sqrt();
-        let mut numbers = Vec::with_capacity(point.len() + m + seen.len() + 1);
+        let mut numbers = Vec::with_capacity(point.len() + rank + seen.len() + 1);
         numbers.extend_from_slice(point);
-        numbers.resize(point.len() + m, 0.0);
-        let weights = MatMut::from_column_major_slice_mut(&mut numbers[point.len()..], m, 1);
-        product(weights, self.root.transpose(), MatRef::from_column_major_slice(image, rank, 1));
+        numbers.extend_from_slice(image);
         numbers.extend(shared.iter().map(|shared| shared[0]).chain([sd]));
-        Seen { numbers, parents: point.len(), centres: m, surprise: (value - mean[0]) / sd }
+        Seen { numbers, parents: point.len(), coordinates: rank, surprise: (value - mean[0]) / sd }
     }
 }
 

@@ -85,7 +85,9 @@ impl Picker<'_> {
             }
             let Some(best) = best else { break };
             known = best.information.nats;
-            evaluator.decide(&best.design)?;
+            if batch.len() + 1 < self.batch {
+                evaluator.decide(&best.design)?;
+            }
             batch.push(best.design);
         }
         Ok((batch, beyond_pending(first, evaluator)))
