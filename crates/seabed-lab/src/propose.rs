@@ -5,7 +5,7 @@ use std::time::Instant;
 use seabed::JSON_VERSION;
 use seabed::design::{
     Batch, Constraints, DesignError, DesignRecord, DesignSettings, Designer, ExperimentRecord, Forecast,
-    Goal, Strategy, ValuesName,
+    Goal, Strategy, Temperature, ValuesName,
 };
 use seabed::observer::Observer;
 use seabed::posterior::{PosteriorKind, PosteriorSettings};
@@ -43,6 +43,7 @@ impl Default for ProposalRequest {
                 batch: 8,
                 strategy: Strategy::recommended(true),
                 values: ValuesName::Refined,
+                temperature: Temperature::Relative,
                 ..DesignSettings::default()
             },
             budget: None,

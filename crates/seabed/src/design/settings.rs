@@ -77,7 +77,8 @@ impl Default for DesignSettings {
             replicates: designer.replicates,
             samples: designer.samples,
             evaluations: designer.evaluations,
-            temperature: designer.temperature,
+            // As in the paper.
+            temperature: Temperature::Given(2.0),
             estimator: designer.estimator,
             range: (-10.0, 10.0),
             goal: String::new(),
