@@ -179,7 +179,10 @@ impl Designer {
         let variables = belief.models.names().len();
         known("the goal", self.goal.variables(), variables)?;
         if self.strategy.parts().0.needs_graphs() {
-            return if belief.graphs.is_some() { Ok(()) } else { Err(DesignError::NoGraphs) };
+            let graphs = belief.graphs.ok_or(DesignError::NoGraphs)?;
+            let families =
+                (0..variables.min(graphs.names().len())).map(|node| graphs.families(node).len()).sum();
+            return self.check_paths(families);
         }
         self.check_size(belief.models.draws().len(), variables, targets)
     }

@@ -185,6 +185,13 @@ impl Designer {
         Ok(())
     }
 
+    /// Do the paths fit in memory, with this many sets of parents?
+    pub(super) fn check_paths(&self, families: usize) -> Result<(), DesignError> {
+        let rows = (self.batch * self.replicates.at_a_time()) as f64;
+        let (samples, product) = (self.samples as f64, "samples times sets of parents times rows");
+        fits(product, samples * families as f64 * (1.0 + rows) * NUMBERS_OF_ROW, ("samples", samples))
+    }
+
     /// Do the tables fit in memory, with this many draws, variables and targets?
     pub(super) fn check_size(
         &self,
@@ -210,6 +217,9 @@ impl Designer {
         fits(product, values * targets as f64 * c * of_design, ("the number of values", values))
     }
 }
+
+/// Numbers that a path keeps of a row for one set of parents, about: coordinates of a process.
+const NUMBERS_OF_ROW: f64 = 32.0;
 
 /// Is the number within the range? NaN never is.
 pub(super) fn within(key: &'static str, got: f64, range: RangeInclusive<f64>) -> Result<(), DesignError> {

@@ -225,3 +225,14 @@ fn models_alone_and_other_variables_are_refused() {
     let part = asked.design(belief, &constraints, Seed::new(1), &()).unwrap();
     assert!(part.entropy < all.entropy);
 }
+
+/// Paths that would not fit into memory are refused before any of them is made.
+#[test]
+fn too_many_paths_are_refused() {
+    let fit = fit(Family::Linear);
+    let belief = Belief { models: &fit.ensemble, graphs: fit.graphs.as_ref() };
+    let designer =
+        Designer { strategy: Strategy::GreedyEdges, samples: 1_000_000, batch: 100, ..Designer::default() };
+    let error = designer.design(belief, &Constraints::range(3, 0.0, 1.0), Seed::new(1), &()).unwrap_err();
+    assert!(error.to_string().contains("more than fit in memory; lower samples to"), "{error}");
+}
