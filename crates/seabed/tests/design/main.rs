@@ -1,5 +1,6 @@
 //! The designer: its numbers, its choices and its refusals.
 
+mod all_graphs;
 mod batches;
 mod constraints;
 mod forms;
