@@ -8,6 +8,7 @@ mod information;
 mod observed;
 mod pending;
 mod questions;
+mod screening;
 mod settings;
 mod structure;
 mod values;
