@@ -1,5 +1,6 @@
 //! The designer: its numbers, its choices and its refusals.
 
+mod all_graphs;
 mod batches;
 mod constraints;
 mod forms;
@@ -7,6 +8,7 @@ mod information;
 mod observed;
 mod pending;
 mod questions;
+mod screening;
 mod settings;
 mod structure;
 mod values;
