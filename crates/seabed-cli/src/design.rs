@@ -198,7 +198,7 @@ fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, 
     let fit =
         posterior.fit(&data, &knowledge, start, &Stage { observer: &Bar::new(), name: "fit".into() })?;
     if let Some(warning) = &fit.warning {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
     Ok((fit.ensemble, fit.graphs, Some(data)))
 }

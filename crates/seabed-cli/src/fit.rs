@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
     let posterior = arguments.options.posterior(arguments.posterior, &data)?;
     for remark in posterior.remarks(&data) {
-        eprintln!("note: {remark}");
+        tell!("note: {remark}");
     }
     let learned = match &posterior {
         Posterior::Bootstrap(bootstrap) if arguments.options.single => {
@@ -123,9 +123,7 @@ fn run_fit(
         ended => ended?,
     };
     if let Some(warning) = &fit.warning {
-        eprintln!(
-            "warning: {warning}. More --sweeps may help; more --chains reveal more of the disagreement"
-        );
+        tell!("warning: {warning}. More --sweeps may help; more --chains reveal more of the disagreement");
     }
     if let (Some(path), Some(state)) = (&options.state, &fit.state) {
         save_state(path, state)?;

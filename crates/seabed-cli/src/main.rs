@@ -1,7 +1,15 @@
 //! The command `seabed`: arguments, tables and exit codes; everything that computes is in the library.
 //!
 //! Data go to standard output, notes and errors to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage or
-//! bad input.
+//! bad input, 130 interrupted.
+
+/// A line on standard error. Nobody may be there to read it, or the disk be full: that must not end the work.
+macro_rules! tell {
+    ($($words:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), $($words)*);
+    }};
+}
 
 mod clock;
 mod demo;

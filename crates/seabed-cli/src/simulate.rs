@@ -258,7 +258,7 @@ fn warn_if_too_easy(data: &Dataset, scm: &Scm) {
     let Ok(found) = sortability(data, scm.dag()) else { return };
     for (what, value) in [("variance", found.var_sortability), ("R²", found.r2_sortability)] {
         if value > TOO_EASY {
-            eprintln!(
+            tell!(
                 "note: sorting the variables by {what} nearly reveals the causal order (sortability {value:.2}, \
                  0.5 reveals nothing); a method that wins here may only be sorting{}",
                 if what == "variance" { "; --standardise removes it" } else { "" }

@@ -67,7 +67,7 @@ fn write_draft(campaign: &Path, data: &Path, ignore: &[String]) -> Result<(), Fa
     }
     let loaded = read_table(data, &ReadOptions { ignore: ignore.to_vec() })?;
     for warning in &loaded.warnings {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
     let text = draft(&loaded.dataset, &data.display().to_string());
     write_atomically(&place, |out| out.write_all(text.as_bytes()))

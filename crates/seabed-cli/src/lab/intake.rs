@@ -168,7 +168,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 
 fn warn(warnings: &[String]) {
     for warning in warnings {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
 }
 

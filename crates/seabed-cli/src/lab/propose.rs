@@ -156,7 +156,7 @@ fn print_proposal(
     };
     let belief = &proposed.belief;
     if let Some(warning) = &belief.warning {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
     let aside = match belief.set_aside {
         0 => String::new(),

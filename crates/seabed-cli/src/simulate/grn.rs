@@ -96,7 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         (0..regulations.len()).for_each(|gene| regulations[gene][gene] = false);
         save(path, |out| write_matrix(out, world.names(), &regulations).map_err(io::Error::other))?;
         if let Err(NetworkError::Cycle { cycle }) = world.network().dag() {
-            eprintln!(
+            tell!(
                 "note: the graph has a cycle ({} -> {}); commands that need an acyclic graph will refuse it",
                 cycle.join(" -> "),
                 cycle[0]

@@ -219,7 +219,11 @@ impl LogSum {
     }
 
     fn value(&self, sets: &ParentSets) -> f64 {
-        if self.sum == 0.0 { f64::NEG_INFINITY } else { sets.bands[self.band as usize].largest + self.sum.ln() }
+        if self.sum == 0.0 {
+            f64::NEG_INFINITY
+        } else {
+            sets.bands[self.band as usize].largest + self.sum.ln()
+        }
     }
 }
 
