@@ -1,7 +1,7 @@
 //! The command `seabed`: arguments, tables and exit codes; everything that computes is in the library.
 //!
 //! Data go to standard output, notes and errors to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage or
-//! bad input, 130 interrupted.
+//! bad input, 70 a defect, 130 interrupted.
 
 /// A line on standard error. Nobody may be there to read it, or the disk be full: that must not end the work.
 macro_rules! tell {
@@ -18,6 +18,7 @@ mod evaluate;
 mod failure;
 mod fit;
 mod lab;
+mod outputs;
 mod progress;
 mod read;
 mod report;
@@ -55,13 +56,35 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let report = std::panic::take_hook();
+    explain_panics();
+    std::panic::catch_unwind(command).unwrap_or(ExitCode::from(DEFECT))
+}
+
+/// The exit code of a panic: a defect of the program, whatever the input.
+const DEFECT: u8 = 70;
+
+/// The last line of defence: a panic is one sentence that says what to do.
+fn explain_panics() {
+    let in_full = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         // The decoder panics on a damaged file, which is reported as an error instead.
-        if std::thread::current().name() != Some(seabed::data::parquet::DECODER_THREAD) {
-            report(panic);
+        if std::thread::current().name() == Some(seabed::data::parquet::DECODER_THREAD) {
+            return;
+        }
+        let what = panic.payload_as_str().unwrap_or("no message");
+        let place = panic.location().map_or(String::new(), |place| format!(" at {place}"));
+        tell!(
+            "error: a defect of seabed {}: {what}{place}; nothing that was saved is lost: please send this line, the \
+             command and, if you may, its input to the developers",
+            env!("CARGO_PKG_VERSION")
+        );
+        if std::env::var_os("RUST_BACKTRACE").is_some_and(|wanted| wanted != "0") {
+            in_full(panic);
         }
     }));
+}
+
+fn command() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
