@@ -71,7 +71,9 @@ fn explain_panics() {
         if std::thread::current().name() == Some(seabed::data::parquet::DECODER_THREAD) {
             return;
         }
-        let what = panic.payload_as_str().unwrap_or("no message");
+        let payload = panic.payload();
+        let what = payload.downcast_ref::<String>().map(String::as_str);
+        let what = what.or(payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
         let place = panic.location().map_or(String::new(), |place| format!(" at {place}"));
         tell!(
             "error: a defect of seabed {}: {what}{place}; nothing that was saved is lost: please send this line, the \

@@ -81,13 +81,10 @@ pub fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
 ) -> io::Result<()> {
-    let (path, before, part) = match open_part(path)? {
-        Opened::InPlace => {
-            let mut writer = BufWriter::new(OpenOptions::new().write(true).open(path)?);
-            write(&mut writer)?;
-            return writer.flush();
-        }
-        Opened::Part { path, before, part } => (path, before, part),
+    let Some(Part { path, before, part }) = open_part(path)? else {
+        let mut writer = BufWriter::new(OpenOptions::new().write(true).open(path)?);
+        write(&mut writer)?;
+        return writer.flush();
     };
     let mut writer = BufWriter::with_capacity(1 << 16, part.as_file());
     write(&mut writer)?;
@@ -106,20 +103,20 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
     open_part(path).map(|_| ())
 }
 
-/// A file about to be written.
-enum Opened {
-    /// It is not a regular file, so it is written to directly.
-    InPlace,
-    /// A temporary file, which is to take the place of `path` and of what was there `before`.
-    Part { path: PathBuf, before: Option<fs::Metadata>, part: tempfile::NamedTempFile },
+/// A temporary file, which is to take the place of `path` and of what was there `before`.
+struct Part {
+    path: PathBuf,
+    before: Option<fs::Metadata>,
+    part: tempfile::NamedTempFile,
 }
 
-fn open_part(path: &Path) -> io::Result<Opened> {
+/// None for what is not a regular file: it is written to directly.
+fn open_part(path: &Path) -> io::Result<Option<Part>> {
     let before = match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
         // Standard output may be a regular file, but replacing it would cut it off from whoever writes to it.
         Ok(metadata) if !metadata.is_file() || path.starts_with("/dev") || path.starts_with("/proc") => {
-            return Ok(Opened::InPlace);
+            return Ok(None);
         }
         Ok(metadata) => Some(metadata),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -143,7 +140,7 @@ fn open_part(path: &Path) -> io::Result<Opened> {
             io::Error::new(error.kind(), format!("there is no folder {}", directory.display()))
         }
     })?;
-    Ok(Opened::Part { path, before, part })
+    Ok(Some(Part { path, before, part }))
 }
 
 fn directory_of(path: &Path) -> &Path {
