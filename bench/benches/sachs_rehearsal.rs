@@ -151,7 +151,7 @@ impl Laboratory {
             strategy: Strategy::recommended(true),
             values: Values::Refined,
             batch: 1,
-            replicates: CELLS,
+            replicates: CELLS.into(),
             ..Designer::default()
         };
         let mut campaign = Campaign::new(some(&self.observed, OBSERVED_CELLS, OBSERVED))
@@ -221,7 +221,7 @@ impl Laboratory {
             (!levels.is_empty()).then_some(Allowed { levels: Levels::List(levels), cost: 1.0 })
         };
         let variables = (0..self.observed.variables()).map(allowed).collect();
-        Constraints { variables, budget: None, max_repeats: None, max_targets: 1 }
+        Constraints { variables, ..Constraints::range(0, 0.0, 0.0) }
     }
 
     fn condition(&self, open: &[usize], design: &Intervention) -> usize {

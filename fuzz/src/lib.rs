@@ -2,8 +2,11 @@
 //!
 //! Plain functions, so that the tests of the library run them too, without a fuzzer.
 
-use seabed::data::{ReadOptions, read_csv_from, read_graph_from, write_csv, write_matrix};
+use seabed::data::{Names, ReadOptions, read_csv_from, read_graph_from, write_csv, write_matrix};
+use seabed::design::DesignSettings;
+use seabed::posterior::{Knowledge, PosteriorSettings, State};
 use seabed::scm::{Ensemble, Scm};
+use seabed::settings::{Keys, SettingsError};
 use seabed::world::grn::Network;
 
 /// A table from any bytes.
@@ -70,6 +73,54 @@ pub fn sbml(bytes: &[u8]) {
             let _ = network.dag();
             let back = Network::from_sbml(network.to_sbml().as_bytes()).expect("what we write is read");
             assert_eq!(back, network);
+        }
+        Err(error) => assert!(error.to_string().len() < 4096, "a message is for people"),
+    }
+}
+
+/// Settings from any text, as a file of a study: its runs, and what a fit and a design make of the keys.
+pub fn settings(bytes: &[u8]) {
+    let keys = Keys::parse(&String::from_utf8_lossy(bytes), "fuzz.toml");
+    checked(keys.and_then(|keys| keys.alternatives(&["grid", "range"], &["seed"], "design", 64)));
+}
+
+/// Lines of `KEY=VALUE`, as `--set` takes them.
+pub fn set(bytes: &[u8]) {
+    let mut keys = Keys::none("fuzz");
+    let text = String::from_utf8_lossy(bytes);
+    let set = text.lines().try_for_each(|line| keys.set(line));
+    checked(set.map(|()| vec![keys]));
+}
+
+fn checked(keys: Result<Vec<Keys>, SettingsError>) {
+    let of_all = keys.and_then(|all| {
+        all.iter().try_for_each(|keys| {
+            let fit = keys.settings::<PosteriorSettings>().and_then(|fit| fit.check(None).map(drop));
+            let design = keys.settings::<DesignSettings>().map(|design| design.check().is_ok());
+            let back = Keys::parse(&keys.to_toml(), "written.toml").expect("what we write is read");
+            assert_eq!(back.flattened(), keys.flattened());
+            fit.and(design.map(drop))
+        })
+    });
+    if let Err(error) = of_all {
+        assert!(error.to_string().len() < 4096 + 4 * 1000, "a message is for people");
+    }
+}
+
+/// The saved state of a fit from any bytes.
+pub fn state(bytes: &[u8]) {
+    let Ok(state) = State::from_json(&String::from_utf8_lossy(bytes)) else { return };
+    assert_eq!(State::from_json(&state.to_json()).expect("what we write is read"), state);
+    let _ = state.describe();
+}
+
+/// Background knowledge about three variables from any text.
+pub fn knowledge(bytes: &[u8]) {
+    let names: Names = ["a", "b", "c"].map(String::from).into();
+    match Knowledge::from_toml(&String::from_utf8_lossy(bytes), &names) {
+        Ok(knowledge) => {
+            let back = Knowledge::from_form(&knowledge.to_form(&names), &names);
+            assert_eq!(back.expect("what we write is read"), knowledge);
         }
         Err(error) => assert!(error.to_string().len() < 4096, "a message is for people"),
     }

@@ -10,6 +10,7 @@ use seabed_report::RunView;
 use seabed_study::{Outcome, Sweep};
 
 use crate::failure::Failure;
+use crate::outputs::Force;
 use crate::progress::{Bar, stop_on_interrupt};
 use crate::report::{report_study, run_in_detail};
 use crate::run::print;
@@ -22,11 +23,13 @@ use crate::run::print;
 #[derive(Args)]
 pub struct Arguments {
     /// Seed of the first world.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: u64,
     /// Output folder.
     #[arg(long, value_name = "FOLDER", default_value = "seabed-demo")]
     out: PathBuf,
+    #[command(flatten)]
+    force: Force,
 }
 
 /// The worlds of docs/results/designs/demo.toml, fewer of them.
@@ -54,6 +57,13 @@ const FOUND: f64 = 0.5;
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut keys = Keys::parse(DEMO, "demo")?;
     keys.insert("seed", arguments.seed as i64);
+    let ours = Sweep::is_study(&arguments.out);
+    arguments.force.check_folder(
+        &arguments.out,
+        ours,
+        &[&Sweep::FILES[..], &["report.html"]].concat(),
+        &[],
+    )?;
     let sweep = Sweep::create(&arguments.out, &keys)?;
     stop_on_interrupt();
     let (rounds, batch) = (sweep.runs()[0].config.rounds, sweep.runs()[0].config.design.batch);
@@ -84,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     print(&format!(" mean  {before:>6.1}  {chosen:>6.1}  {random:>6.1}\n\n"))?;
     sweep.write_results()?;
     let place = arguments.out.join("report.html");
-    let study = report_study(&sweep, &arguments.out, &place, None, Some(0))?;
+    let study = report_study(&sweep, &arguments.out, &place, None, Some(0), &arguments.force)?;
     print(&seabed_report::study_sentences(&study))?;
     if chosen >= random {
         print("in these worlds choosing did not pay\n")?;

@@ -16,7 +16,7 @@ use seabed::design::{
 };
 use seabed::num::random::Seed;
 use seabed::observer::Stage;
-use seabed::posterior::{PosteriorKind, PosteriorSettings, Start};
+use seabed::posterior::{Posterior, PosteriorKind, PosteriorSettings, Start};
 use seabed::scm::Ensemble;
 use seabed_lab::write_form;
 use serde_json::json;
@@ -24,6 +24,7 @@ use serde_json::json;
 use crate::clock::cpu_time;
 use crate::failure::Failure;
 use crate::fit::read_knowledge;
+use crate::outputs::{Force, Kind, Output};
 use crate::progress::{Bar, stop_on_interrupt};
 use crate::read::read_data;
 use crate::strategy::StrategyOptions;
@@ -105,6 +106,8 @@ pub struct Arguments {
     /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    force: Force,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -138,6 +141,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let asked = arguments.strategy.asked().or(of_model);
     let mut designer = designer(arguments);
     designer.check()?;
+    check_options(arguments)?;
+    check_outputs(arguments)?;
     stop_on_interrupt();
     let (ensemble, graphs, data) = believed(arguments, asked)?;
     designer.strategy = asked.unwrap_or(Strategy::recommended(graphs.is_some()));
@@ -156,19 +161,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let written = print::scores(arguments.json, &designs, &scores, names, used().1);
         return written.map_err(|error| Failure::writing(None, error));
     }
-    if arguments.out.is_some() && arguments.out == arguments.curves {
-        return Err(Failure::Input(anyhow::anyhow!(
-            "--out and --curves name the same file; give each its own"
-        )));
-    }
     let constraints = arguments.constraints.constraints(names, data.as_ref())?;
     let batch = designer.design(belief, &constraints, seed, &Bar::new())?;
-    if let Some(path) = &arguments.curves {
-        save(path, |out| print::write_curves(out, &batch.evaluated, names))?;
-    }
-    if let Some(path) = &arguments.out {
-        save(path, |out| write_form(out, names, &print::form(&batch, names)))?;
-    }
+    // The disk may be full by now: the batch is printed all the same.
+    let curves = arguments
+        .curves
+        .as_ref()
+        .map_or(Ok(()), |path| save(path, |out| print::write_curves(out, &batch.evaluated, names)));
+    let form = arguments
+        .out
+        .as_ref()
+        .map_or(Ok(()), |path| save(path, |out| write_form(out, names, &print::form(&batch, names))));
     let (seconds, cpu_seconds) = used();
     let written = if arguments.json {
         let mut value = print::as_json(&batch, &ensemble, seconds, cpu_seconds);
@@ -177,7 +180,49 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     } else {
         print::as_text(&batch, &ensemble, &designer, seconds)
     };
-    written.map_err(|error| Failure::writing(None, error))
+    written.map_err(|error| Failure::writing(None, error))?;
+    curves.and(form)
+}
+
+/// Refuses options that would have no effect.
+fn check_options(arguments: &Arguments) -> Result<(), Failure> {
+    let of_fit = [
+        (arguments.draws.is_some(), "--draws"),
+        (arguments.knowledge.is_some(), "--knowledge"),
+        (!arguments.ignore.is_empty(), "--ignore"),
+    ];
+    let posterior = PosteriorSettings::for_own_data(arguments.posterior).check(None)?;
+    let fitted = fits_first(&arguments.belief);
+    let ignored = of_fit.iter().find(|(given, _)| *given && !fitted).map(|(_, option)| *option);
+    let problem = if let Some(option) = ignored {
+        format!(
+            "{option} applies to data that are fitted first; {} is what was learned already: leave it out",
+            arguments.belief.display()
+        )
+    } else if arguments.draws.is_some() && matches!(posterior, Posterior::Dibs(_)) {
+        "--draws does not apply to this --posterior; see --help".into()
+    } else if !arguments.grid.is_empty() && !matches!(arguments.values, ValuesName::Grid) {
+        "--grid applies to --values grid only; add it, or leave --grid out".into()
+    } else {
+        return Ok(());
+    };
+    Err(Failure::Input(anyhow::anyhow!(problem)))
+}
+
+/// Is this a table of data rather than a belief?
+fn fits_first(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
+    matches!(extension.as_deref(), Some("csv" | "parquet"))
+}
+
+fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
+    let form = arguments.out.as_deref().map(|path| Output { path, kind: Kind::Form });
+    let curves =
+        arguments.curves.as_deref().map(|path| Output { path, kind: Kind::Header(&print::CURVES_HEADER) });
+    let outputs: Vec<Output<'_>> = form.into_iter().chain(curves).collect();
+    let mut inputs: Vec<&Path> = vec![&arguments.belief];
+    inputs.extend(arguments.knowledge.as_deref());
+    arguments.force.check(&outputs, &inputs)
 }
 
 /// What is believed, and the data it was fitted to, if any.
@@ -185,8 +230,7 @@ type Believed = (Ensemble, Option<GraphBelief>, Option<Dataset>);
 
 fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, Failure> {
     let path = &arguments.belief;
-    let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
-    if !matches!(extension.as_deref(), Some("csv" | "parquet")) {
+    if !fits_first(path) {
         let (models, graphs) = belief::read(path)?;
         return Ok((models, graphs, None));
     }
@@ -202,7 +246,7 @@ fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, 
     let fit =
         posterior.fit(&data, &knowledge, start, &Stage { observer: &Bar::new(), name: "fit".into() })?;
     if let Some(warning) = &fit.warning {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
     Ok((fit.ensemble, fit.graphs, Some(data)))
 }

@@ -168,7 +168,7 @@ fn data_lines(
 ) -> Result<Vec<Line>, Failure> {
     let loaded = read_table(path, &ReadOptions { ignore: arguments.ignore.clone() })?;
     for warning in &loaded.warnings {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
     let mut data = loaded.dataset;
     if let Some(ensemble) = ensemble {
@@ -190,7 +190,7 @@ fn data_lines(
             },
         ]),
         Err(error) => {
-            eprintln!("note: {}: sortability is undefined: {error}", path.display());
+            tell!("note: {}: sortability is undefined: {error}", path.display());
             let undefined = |field| Line { field, value: Value::Null, meaning: "not defined for these data" };
             lines.extend([undefined("var_sortability"), undefined("r2_sortability")]);
         }
@@ -236,7 +236,7 @@ fn note_unmatched_names(truth: &GraphFile, estimate: &GraphFile) {
         let unmatched: Vec<&str> =
             here.names.iter().filter(|name| !there.names.contains(name)).map(String::as_str).collect();
         if !unmatched.is_empty() {
-            eprintln!(
+            tell!(
                 "note: only {file} contains {}: assumed to have no edges in the other",
                 unmatched.join(", ")
             );

@@ -22,7 +22,7 @@ pub enum Failure {
     Input(anyhow::Error),
     /// The environment: exit code 1.
     Work(anyhow::Error),
-    /// Ctrl-C: exit code 130.
+    /// Ctrl-C, or a scheduler's wish: exit code 130.
     Stopped(anyhow::Error),
     /// The reader of our output has gone; nobody is left to tell.
     OutputClosed,
@@ -42,15 +42,15 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         match self {
             Self::Input(error) => {
-                eprintln!("error: {error}");
+                tell!("error: {error}");
                 ExitCode::from(2)
             }
             Self::Work(error) => {
-                eprintln!("error: {error}");
+                tell!("error: {error}");
                 ExitCode::FAILURE
             }
             Self::Stopped(error) => {
-                eprintln!("{error}");
+                tell!("{error}");
                 ExitCode::from(130)
             }
             Self::OutputClosed => ExitCode::SUCCESS,

@@ -17,6 +17,7 @@ use seabed::scm::Ensemble;
 
 use crate::clock::cpu_time;
 use crate::failure::Failure;
+use crate::outputs::{Force, Kind, Output};
 use crate::progress::{Bar, stop_on_interrupt};
 use crate::read::read_data;
 use crate::wording::{POSTERIOR_HELP, posterior_parser};
@@ -51,17 +52,20 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    force: Force,
+    #[command(flatten)]
     options: options::Options,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (clock, cpu) = (Instant::now(), cpu_time());
     let format = arguments.out.as_deref().map(belief_format).transpose()?;
+    check_outputs(arguments)?;
     let data = read_data(&arguments.data, &arguments.ignore)?;
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
     let posterior = arguments.options.posterior(arguments.posterior, &data)?;
     for remark in posterior.remarks(&data) {
-        eprintln!("note: {remark}");
+        tell!("note: {remark}");
     }
     let learned = match &posterior {
         Posterior::Bootstrap(bootstrap) if arguments.options.single => {
@@ -71,10 +75,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         _ => print::Learned::Fit(Box::new(run_fit(arguments, &posterior, &data, &knowledge)?)),
     };
+    // The disk may be full by now: what was learned is printed all the same.
+    let mut saved = Ok(());
     if let (Some(path), Some(format)) = (&arguments.out, format) {
         let (models, graphs) = learned.belief();
-        write_atomically(path, |out| out.write_all(&format.bytes(models, graphs)))
-            .map_err(|error| Failure::writing(Some(path), error))?;
+        saved = write_atomically(path, |out| out.write_all(&format.bytes(models, graphs)))
+            .map_err(|error| Failure::writing(Some(path), error));
     }
     let seconds = clock.elapsed().as_secs_f64();
     let cpu_seconds = (cpu_time() - cpu).as_secs_f64();
@@ -83,7 +89,34 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     } else {
         learned.print(&data, seconds)
     };
-    written.map_err(|error| Failure::writing(None, error))
+    written.map_err(|error| Failure::writing(None, error))?;
+    saved
+}
+
+fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
+    let options = &arguments.options;
+    let mut inputs: Vec<&Path> = vec![&arguments.data];
+    inputs.extend(arguments.knowledge.as_deref());
+    inputs.extend(options.inputs());
+    // A state takes the place of the one that it continues.
+    let resumed: Vec<&Path> =
+        inputs.iter().copied().filter(|path| Some(*path) != options.resume.as_deref()).collect();
+    let out = arguments.out.as_deref().map(|path| Output { path, kind: Kind::Belief });
+    let state = Output { path: &arguments.state_place(), kind: Kind::State };
+    arguments.force.check_replaced(&state, &resumed)?;
+    let mut outputs: Vec<Output<'_>> = out.into_iter().collect();
+    arguments.force.check(&outputs, &inputs)?;
+    // Without the option a state is written only if the fit is interrupted.
+    outputs.extend(options.state.is_some().then_some(state));
+    arguments.force.check(&outputs, &[])
+}
+
+impl Arguments {
+    /// Where the state of an interrupted fit goes.
+    fn state_place(&self) -> PathBuf {
+        let beside = || self.out.as_ref().unwrap_or(&self.data).with_extension("state.json");
+        self.options.state.clone().unwrap_or_else(beside)
+    }
 }
 
 /// Fits until the end or until the user interrupts.
@@ -110,8 +143,7 @@ fn run_fit(
     drop(bar);
     let fit = match ended {
         Err(FitError::Stopped(state)) => {
-            let beside = || arguments.out.as_ref().unwrap_or(&arguments.data).with_extension("state.json");
-            let path = options.state.clone().unwrap_or_else(beside);
+            let path = arguments.state_place();
             save_state(&path, &state)?;
             return Err(Failure::Stopped(anyhow::anyhow!(
                 "interrupted; {}; saved to {}: continue with the same command and --resume {}",
@@ -123,9 +155,7 @@ fn run_fit(
         ended => ended?,
     };
     if let Some(warning) = &fit.warning {
-        eprintln!(
-            "warning: {warning}. More --sweeps may help; more --chains reveal more of the disagreement"
-        );
+        tell!("warning: {warning}. More --sweeps may help; more --chains reveal more of the disagreement");
     }
     if let (Some(path), Some(state)) = (&options.state, &fit.state) {
         save_state(path, state)?;

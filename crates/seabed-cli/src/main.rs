@@ -1,7 +1,15 @@
 //! The command `seabed`: arguments, tables and exit codes; everything that computes is in the library.
 //!
 //! Data go to standard output, notes and errors to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage or
-//! bad input.
+//! bad input, 70 a defect, 130 interrupted.
+
+/// A line on standard error. Nobody may be there to read it, or the disk be full: that must not end the work.
+macro_rules! tell {
+    ($($words:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), $($words)*);
+    }};
+}
 
 mod clock;
 mod demo;
@@ -10,6 +18,7 @@ mod evaluate;
 mod failure;
 mod fit;
 mod lab;
+mod outputs;
 mod progress;
 mod read;
 mod report;
@@ -47,13 +56,37 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let report = std::panic::take_hook();
+    explain_panics();
+    std::panic::catch_unwind(command).unwrap_or(ExitCode::from(DEFECT))
+}
+
+/// The exit code of a panic: a defect of the program, whatever the input.
+const DEFECT: u8 = 70;
+
+/// The last line of defence: a panic is one sentence that says what to do.
+fn explain_panics() {
+    let in_full = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         // The decoder panics on a damaged file, which is reported as an error instead.
-        if std::thread::current().name() != Some(seabed::data::parquet::DECODER_THREAD) {
-            report(panic);
+        if std::thread::current().name() == Some(seabed::data::parquet::DECODER_THREAD) {
+            return;
+        }
+        let payload = panic.payload();
+        let what = payload.downcast_ref::<String>().map(String::as_str);
+        let what = what.or(payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        let place = panic.location().map_or(String::new(), |place| format!(" at {place}"));
+        tell!(
+            "error: a defect of seabed {}: {what}{place}; nothing that was saved is lost: please send this line, the \
+             command and, if you may, its input to the developers",
+            env!("CARGO_PKG_VERSION")
+        );
+        if std::env::var_os("RUST_BACKTRACE").is_some_and(|wanted| wanted != "0") {
+            in_full(panic);
         }
     }));
+}
+
+fn command() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),

@@ -1,21 +1,41 @@
-//! Progress of long work: a bar on standard error, if that is a terminal, and Ctrl-C, which asks the work to stop.
+//! Progress of long work: a bar on standard error, if that is a terminal, and signals (Ctrl-C, and what schedulers and
+//! closed terminals send), which ask the work to stop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use seabed::observer::{Observer, Progress};
+use signal_hook::{consts, flag};
 
-/// Set by Ctrl-C.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Set by a signal.
+static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// From now on Ctrl-C asks observed work to stop; a second one ends the program at once.
+/// From now on Ctrl-C, SIGTERM and SIGHUP ask observed work to stop; a second one ends the program at once.
 pub fn stop_on_interrupt() {
-    // Without a handler Ctrl-C ends the program, which is what it would do anyway.
-    let _ = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
+    static DONE: AtomicBool = AtomicBool::new(false);
+    if DONE.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let mut signals = vec![consts::SIGINT, consts::SIGTERM];
+    #[cfg(unix)]
+    if !hangups_are_ignored() {
+        signals.push(consts::SIGHUP);
+    }
+    for signal in signals {
+        // Without a handler the signal ends the program, which is what it would do anyway.
+        let _ = flag::register_conditional_shutdown(signal, 130, INTERRUPTED.clone());
+        let _ = flag::register(signal, INTERRUPTED.clone());
+    }
+}
+
+/// Was the command started by `nohup`? Then it is meant to outlive the terminal. Only Linux tells.
+#[cfg(unix)]
+fn hangups_are_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask >> (consts::SIGHUP - 1) & 1 == 1)
 }
 
 /// A progress bar of the work it observes.
@@ -47,7 +67,7 @@ impl Bar {
     /// Prints a permanent line above the bar, or on standard error if that is not a terminal.
     pub fn say(&self, line: &str) {
         if self.bar.is_hidden() {
-            eprintln!("{line}");
+            tell!("{line}");
         } else {
             self.bar.println(line);
         }
@@ -76,7 +96,7 @@ impl Observer for Bar {
     }
 }
 
-/// Shows nothing but stops on Ctrl-C: for work whose progress is shown elsewhere.
+/// Shows nothing but stops on signals: for work whose progress is shown elsewhere.
 pub struct Silent;
 
 impl Observer for Silent {

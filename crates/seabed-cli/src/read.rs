@@ -12,7 +12,7 @@ pub fn read_data(path: &Path, ignore: &[String]) -> Result<Dataset, Failure> {
     stop_on_interrupt();
     let loaded = read_table_observed(path, &ReadOptions { ignore: ignore.to_vec() }, &Bar::new())?;
     for warning in &loaded.warnings {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
     Ok(loaded.dataset)
 }

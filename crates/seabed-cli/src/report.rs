@@ -11,6 +11,7 @@ use seabed_report::{InformationCurve, Intervention, Line, Run, RunView, Section,
 use seabed_study::{RunFolder, Sweep, default_baseline};
 
 use crate::failure::Failure;
+use crate::outputs::{Force, Kind, Output};
 use crate::run::print;
 
 /// Write a report of a run or a study: one self-contained HTML page, and the figures as SVG.
@@ -33,6 +34,8 @@ pub struct Arguments {
     /// Number of a run of the study to show in detail.
     #[arg(long, value_name = "INDEX")]
     run: Option<usize>,
+    #[command(flatten)]
+    force: Force,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -40,7 +43,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let place = arguments.out.clone().unwrap_or_else(|| folder.join("report.html"));
     if folder.join("sweep.toml").exists() {
         let sweep = Sweep::load(folder)?;
-        let study = report_study(&sweep, folder, &place, arguments.baseline.as_deref(), arguments.run)?;
+        let (baseline, detail) = (arguments.baseline.as_deref(), arguments.run);
+        let study = report_study(&sweep, folder, &place, baseline, detail, &arguments.force)?;
         print(&seabed_report::study_sentences(&study))?;
     } else if folder.join("config.toml").exists() {
         if arguments.run.is_some() || arguments.baseline.is_some() {
@@ -50,7 +54,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             )));
         }
         let view = run_view(&RunFolder::new(folder), &title(folder))?;
-        write(&place, &seabed_report::run_html(&view), seabed_report::run_figures(&view))?;
+        let page = Page { html: seabed_report::run_html(&view), figures: seabed_report::run_figures(&view) };
+        page.write(&place, folder, &arguments.force)?;
     } else {
         return Err(Failure::Input(anyhow::anyhow!(
             "{}: not a run or a study: it has neither config.toml nor sweep.toml",
@@ -67,6 +72,7 @@ pub fn report_study(
     place: &Path,
     baseline: Option<&str>,
     detail: Option<usize>,
+    force: &Force,
 ) -> Result<Study, Failure> {
     let study = study(sweep, &title(folder), baseline)?;
     let mut figures = seabed_report::study_figures(&study);
@@ -76,7 +82,7 @@ pub fn report_study(
         sections.push(Section::Run(view));
         figures.extend(seabed_report::run_figures(view));
     }
-    write(place, &page(&study.title, &sections), figures)?;
+    Page { html: page(&study.title, &sections), figures }.write(place, folder, force)?;
     Ok(study)
 }
 
@@ -200,15 +206,30 @@ pub fn curves(evaluated: &[EvaluationRecord]) -> Vec<InformationCurve> {
     of_target.into_iter().map(curve).collect()
 }
 
-fn write(place: &Path, html: &str, figures: Vec<(String, String)>) -> Result<(), Failure> {
-    let save = |path: &Path, text: &str| {
-        write_atomically(path, |out| out.write_all(text.as_bytes()))
-            .map_err(|error| Failure::writing(Some(path), error))
-    };
-    let folder = place.with_file_name("figures");
-    fs::create_dir_all(&folder).map_err(|error| Failure::writing(Some(&folder), error))?;
-    for (stem, svg) in figures {
-        save(&folder.join(format!("{stem}.svg")), &svg)?;
+/// A page, and its figures as `(stem, SVG)`.
+struct Page {
+    html: String,
+    figures: Vec<(String, String)>,
+}
+
+impl Page {
+    /// Writes the page to `place` and the figures beside it. What the page of `folder` was made from is never replaced.
+    fn write(&self, place: &Path, folder: &Path, force: &Force) -> Result<(), Failure> {
+        let beside = place.with_file_name("figures");
+        let figure = |(stem, svg): &(String, String)| (beside.join(format!("{stem}.svg")), svg.clone());
+        let mut files: Vec<(PathBuf, String)> = self.figures.iter().map(figure).collect();
+        files.push((place.to_path_buf(), self.html.clone()));
+        let inputs: Vec<PathBuf> =
+            RunFolder::FILES.iter().chain(&Sweep::FILES).map(|file| folder.join(file)).collect();
+        let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
+        for (path, _) in &files {
+            force.check_replaced(&Output { path, kind: Kind::Report }, &inputs)?;
+        }
+        fs::create_dir_all(&beside).map_err(|error| Failure::writing(Some(&beside), error))?;
+        for (path, text) in &files {
+            write_atomically(path, |out| out.write_all(text.as_bytes()))
+                .map_err(|error| Failure::writing(Some(path), error))?;
+        }
+        Ok(())
     }
-    save(place, html)
 }

@@ -8,6 +8,7 @@ use seabed::settings::Keys;
 use seabed_study::{Config, DEFAULT, RunFolder};
 
 use crate::failure::Failure;
+use crate::outputs::Force;
 use crate::rounds::Live;
 
 /// Run one closed loop against a simulated world: fit, choose a batch, measure, repeat.
@@ -36,6 +37,8 @@ pub struct Arguments {
     /// Print one line of JSON per round.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    force: Force,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -47,8 +50,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return print(&config.to_toml());
     }
     let folder = folder(arguments.out.as_deref(), arguments.config.as_deref())?;
+    let place = RunFolder::new(&folder);
+    let inputs: Vec<&Path> = arguments.config.as_deref().into_iter().collect();
+    arguments.force.check_folder(&folder, place.is_run(), &RunFolder::FILES, &inputs)?;
     let live = Live::new(arguments.json);
-    seabed_study::run(&config, &RunFolder::new(&folder), &live, &|event| live.show(event))?;
+    seabed_study::run(&config, &place, &live, &|event| live.show(event))?;
     drop(live);
     if !arguments.json {
         print(&format!("the results are in {}\n", folder.display()))?;

@@ -13,6 +13,7 @@ use seabed::scm::{Intervention, Scm};
 use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, World};
 
 use crate::failure::Failure;
+use crate::outputs::{Force, Kind, Output};
 use crate::settings::parse_intervention;
 
 /// Draw data from a synthetic causal model, a gene network, or a model in a file.
@@ -123,6 +124,8 @@ struct Sampling {
     /// Save the causal graph as a 0/1 matrix (CSV, row -> column).
     #[arg(long, value_name = "FILE")]
     save_graph: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
 }
 
 /// More numbers than this (8 GB) are a typing error, not a data set.
@@ -144,7 +147,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     check_size(sampling.n, scm.names().len())?;
     let intervention = parse_intervention("--do", &sampling.settings, scm.names())?;
-    check_outputs(sampling.out.as_deref(), &[&sampling.save_scm, &sampling.save_graph])?;
+    let others = [(&sampling.save_scm, Kind::Model), (&sampling.save_graph, Kind::Graph)];
+    let input = match &arguments.world {
+        WorldArguments::Scm { scm, .. } => Some(scm.as_path()),
+        _ => None,
+    };
+    check_outputs(&sampling.force, sampling.out.as_deref(), scm.names(), &others, input)?;
     let stream = noise_of(Seed::new(sampling.seed), &intervention, scm.names());
     let data = scm.experiment(&intervention, sampling.n as usize, stream).map_err(|error| {
         Failure::Input(anyhow::anyhow!(
@@ -219,25 +227,21 @@ fn write_data(out: Option<&Path>, data: &Dataset) -> Result<(), Failure> {
 }
 
 /// Checks before anything is written that all outputs, the data and the others, can be.
-fn check_outputs(data: Option<&Path>, others: &[&Option<PathBuf>]) -> Result<(), Failure> {
+fn check_outputs(
+    force: &Force,
+    data: Option<&Path>,
+    names: &Names,
+    others: &[(&Option<PathBuf>, Kind<'_>)],
+    input: Option<&Path>,
+) -> Result<(), Failure> {
     data.map_or(Ok(()), check_table_path)?;
-    let others = others.iter().filter_map(|path| path.as_deref());
-    let outputs: Vec<&Path> = data.into_iter().chain(others).collect();
-    for (k, path) in outputs.iter().enumerate() {
-        if outputs[..k].contains(path) {
-            return Err(Failure::Input(anyhow::anyhow!(
-                "{}: two outputs have this name; give each its own file",
-                path.display()
-            )));
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            let reason =
-                io::Error::new(io::ErrorKind::NotFound, format!("there is no folder {}", folder.display()));
-            return Err(Failure::writing(Some(path), reason));
-        }
+    let inputs: Vec<&Path> = input.into_iter().collect();
+    let mut outputs: Vec<Output<'_>> =
+        data.map(|path| Output { path, kind: Kind::Data(names) }).into_iter().collect();
+    for (path, kind) in others {
+        outputs.extend(path.as_deref().map(|path| Output { path, kind: *kind }));
     }
-    Ok(())
+    force.check(&outputs, &inputs)
 }
 
 /// Experiments on one world are independent of each other: the address of the noise names the intervention,
@@ -258,7 +262,7 @@ fn warn_if_too_easy(data: &Dataset, scm: &Scm) {
     let Ok(found) = sortability(data, scm.dag()) else { return };
     for (what, value) in [("variance", found.var_sortability), ("R²", found.r2_sortability)] {
         if value > TOO_EASY {
-            eprintln!(
+            tell!(
                 "note: sorting the variables by {what} nearly reveals the causal order (sortability {value:.2}, \
                  0.5 reveals nothing); a method that wins here may only be sorting{}",
                 if what == "variance" { "; --standardise removes it" } else { "" }

@@ -10,6 +10,7 @@ use seabed_study::{Outcome, PRESETS, Planned, RunEvent, RunState, StudyError, Sw
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::outputs::Force;
 use crate::progress::{Bar, Silent, stop_on_interrupt};
 use crate::report;
 use crate::rounds::Live;
@@ -58,6 +59,8 @@ pub struct Arguments {
     /// Write the folder with its manifest, but run nothing.
     #[arg(long)]
     plan: bool,
+    #[command(flatten)]
+    force: Force,
 }
 
 #[derive(Subcommand)]
@@ -98,6 +101,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn study(arguments: &Arguments) -> Result<(), Failure> {
     let (mut settings, place) = match (&arguments.preset, &arguments.config) {
         (Some(name), _) => {
+            if let Some(missing) = arguments.networks.as_deref().filter(|folder| !folder.is_dir()) {
+                return Err(Failure::Input(anyhow::anyhow!(
+                    "--networks {}: there is no such folder",
+                    missing.display()
+                )));
+            }
             let text = preset(name, arguments.networks.as_deref()).expect("checked with the arguments");
             let mut settings = Keys::parse(&text, name)?;
             arguments.settings.iter().try_for_each(|setting| settings.set(setting))?;
@@ -112,6 +121,8 @@ fn study(arguments: &Arguments) -> Result<(), Failure> {
         settings.remove("seed");
         settings.insert("seeds", i64::from(seeds));
     }
+    let inputs: Vec<&Path> = arguments.config.as_deref().into_iter().collect();
+    arguments.force.check_folder(&place, Sweep::is_study(&place), &Sweep::FILES, &inputs)?;
     let sweep = Sweep::create(&place, &settings)?;
     if arguments.plan {
         return print(&format!("{} runs planned in {}\n", sweep.runs().len(), place.display()));

@@ -8,11 +8,23 @@ use seabed::data::{TARGETS_COLUMN, write_atomically};
 use serde_json::{Value, json};
 
 use super::form::experiment_name;
+use super::spreadsheet::harmless_cell;
 use super::state::{Record, Row, State};
 use super::store::targets_text;
 use super::{Lab, LabError};
 
 impl Lab {
+    /// The files that [`Lab::export`] may write.
+    pub const EXPORTED: [&str; 6] =
+        ["campaign.json", "data.csv", "experiments.csv", "actions.csv", "variables.toml", "edges.csv"];
+
+    /// Does the folder hold an export?
+    pub fn is_export(folder: &Path) -> bool {
+        let all = fs::read(folder.join("campaign.json")).unwrap_or_default();
+        let all: Value = serde_json::from_slice(&all).unwrap_or_default();
+        ["seed", "variables", "actions", "sources", "experiments"].iter().all(|key| all.get(key).is_some())
+    }
+
     /// Writes `data.csv` (every measurement in force), `experiments.csv` (every record, including replaced ones),
     /// `actions.csv`, `edges.csv` (if anything was learned), `variables.toml` and `campaign.json` (all of it) into a folder.
     pub fn export(&self, folder: &Path) -> Result<Vec<String>, LabError> {
@@ -24,16 +36,17 @@ impl Lab {
             written.push(name.to_string());
             write_atomically(&path, |out| content(out)).map_err(LabError::file(&path))
         };
+        let edges = self.edge_probabilities()?;
+        let all = campaign(&state, edges.as_deref());
+        // First, because an export is known by it.
+        write("campaign.json", &|out| serde_json::to_writer_pretty(out, &all).map_err(Into::into))?;
         write("data.csv", &|out| data(out, &state).map_err(io::Error::other))?;
         write("experiments.csv", &|out| experiments(out, &state).map_err(io::Error::other))?;
         write("actions.csv", &|out| actions(out, &state).map_err(io::Error::other))?;
         write("variables.toml", &|out| out.write_all(state.variables_text.as_bytes()))?;
-        let edges = self.edge_probabilities()?;
         if let Some(edges) = &edges {
             write("edges.csv", &|out| edge_list(out, &state, edges).map_err(io::Error::other))?;
         }
-        let all = campaign(&state, edges.as_deref());
-        write("campaign.json", &|out| serde_json::to_writer_pretty(out, &all).map_err(Into::into))?;
         Ok(written)
     }
 }
@@ -43,12 +56,21 @@ fn texts(row: &Row) -> impl Iterator<Item = String> {
     row.cells.iter().map(|cell| cell.map_or(String::new(), |value| value.to_string()))
 }
 
+/// The names of the variables as a header.
+fn columns(state: &State) -> impl Iterator<Item = String> {
+    state.variables.names().iter().map(|name| harmless_cell(name).into_owned())
+}
+
+fn targets(row: &Row, names: &[String]) -> String {
+    harmless_cell(&targets_text(&row.targets, names)).into_owned()
+}
+
 fn data(out: &mut dyn Write, state: &State) -> csv::Result<()> {
     let names = state.variables.names();
     let mut table = csv::Writer::from_writer(out);
-    table.write_record(names.iter().map(String::as_str).chain([TARGETS_COLUMN]))?;
+    table.write_record(columns(state).chain([TARGETS_COLUMN.to_string()]))?;
     for row in state.rows() {
-        table.write_record(texts(row).chain([targets_text(&row.targets, names)]))?;
+        table.write_record(texts(row).chain([targets(row, names)]))?;
     }
     Ok(table.flush()?)
 }
@@ -57,8 +79,8 @@ fn experiments(out: &mut dyn Write, state: &State) -> csv::Result<()> {
     let names = state.variables.names();
     let mut table = csv::Writer::from_writer(out);
     let first = ["experiment", "replicate", "proposal", "action", "file", "in_force"];
-    let variables = names.iter().map(String::as_str);
-    table.write_record(first.into_iter().chain(variables).chain([TARGETS_COLUMN, "status"]))?;
+    let (first, last) = (first.map(String::from), [TARGETS_COLUMN, "status"].map(String::from));
+    table.write_record(first.into_iter().chain(columns(state)).chain(last))?;
     for experiment in state.live() {
         let proposal = experiment.proposal.map_or(String::new(), |id| id.to_string());
         for (replicate, records) in &experiment.records {
@@ -69,10 +91,10 @@ fn experiments(out: &mut dyn Write, state: &State) -> csv::Result<()> {
                     replicate.to_string(),
                     proposal.clone(),
                     record.action.to_string(),
-                    record.file.clone(),
+                    harmless_cell(&record.file).into_owned(),
                     newest.to_string(),
                 ];
-                let last = [targets_text(&record.row.targets, names), record.status.name().to_string()];
+                let last = [targets(&record.row, names), record.status.name().to_string()];
                 table.write_record(places.into_iter().chain(texts(&record.row)).chain(last))?;
             }
         }
@@ -86,7 +108,7 @@ fn experiments(out: &mut dyn Write, state: &State) -> csv::Result<()> {
             let row = Row { targets: row.targets, cells: row.cells };
             let (name, number) = (experiment_name(experiment.id), replicate.to_string());
             let places = [name, number, proposal.clone(), String::new(), String::new(), "true".into()];
-            let last = [targets_text(&row.targets, names), "pending".to_string()];
+            let last = [targets(&row, names), "pending".to_string()];
             table.write_record(places.into_iter().chain(texts(&row)).chain(last))?;
         }
     }
@@ -99,7 +121,8 @@ fn actions(out: &mut dyn Write, state: &State) -> csv::Result<()> {
     for action in &state.actions {
         let undone = action.undone.clone().unwrap_or_default();
         let id = action.id.to_string();
-        table.write_record([&id, &action.kind, &action.what, &action.at, &action.note, &undone])?;
+        let (what, note) = (harmless_cell(&action.what), harmless_cell(&action.note));
+        table.write_record([&id, &action.kind, &*what, &action.at, &*note, &undone])?;
     }
     Ok(table.flush()?)
 }
@@ -110,7 +133,11 @@ fn edge_list(out: &mut dyn Write, state: &State, probabilities: &[Vec<f64>]) -> 
     table.write_record(["source", "target", "probability"])?;
     for (i, row) in probabilities.iter().enumerate() {
         for (j, probability) in row.iter().enumerate().filter(|(j, _)| i != *j) {
-            table.write_record([&names[i], &names[j], &probability.to_string()])?;
+            table.write_record([
+                &*harmless_cell(&names[i]),
+                &*harmless_cell(&names[j]),
+                &probability.to_string(),
+            ])?;
         }
     }
     Ok(table.flush()?)

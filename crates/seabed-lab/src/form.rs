@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use seabed::data::{Names, TARGETS_COLUMN};
+use seabed::data::{Names, Sheet, TARGET_SEPARATOR, TARGETS_COLUMN};
 use seabed::graph::Node;
 
+use super::spreadsheet::{harmless_cell, original_cell};
 use super::state::{Experiment, State, Status};
 
 /// The name of an experiment in forms: `E007`. Spreadsheets do not mistake it for a number or a date.
@@ -47,16 +48,32 @@ impl FormRow {
 /// Writes a form: one row per replicate of an experiment.
 pub fn write_form(out: &mut dyn Write, names: &Names, rows: &[FormRow]) -> io::Result<()> {
     let mut table = csv::Writer::from_writer(out);
-    let variables = names.iter().map(String::as_str);
+    let variables: Vec<_> = names.iter().map(|name| harmless_cell(name)).collect();
+    let variables = variables.iter().map(AsRef::as_ref);
     let header = ["experiment", "replicate"].into_iter().chain(variables).chain([TARGETS_COLUMN, "status"]);
     table.write_record(header)?;
     for row in rows {
         let cells = row.cells.iter().map(|cell| cell.map_or(String::new(), |value| value.to_string()));
         let places = [row.experiment.clone(), row.replicate.to_string()];
-        let targets = super::store::targets_text(&row.targets, names);
+        let targets = harmless_cell(&super::store::targets_text(&row.targets, names)).into_owned();
         table.write_record(places.into_iter().chain(cells).chain([targets, row.status.to_string()]))?;
     }
     table.flush()
+}
+
+/// Is this a form that nobody has filled in yet?
+pub fn is_blank_form(sheet: &Sheet) -> bool {
+    let [experiment, replicate, variables @ .., targets, status] = &sheet.header[..] else { return false };
+    let is_form =
+        [experiment, replicate, targets, status] == ["experiment", "replicate", TARGETS_COLUMN, "status"];
+    is_form
+        && sheet.rows.iter().all(|row| {
+            let (cells, ends) = row.cells[2..].split_at(variables.len());
+            let set: Vec<&str> = original_cell(&ends[0]).split(TARGET_SEPARATOR).map(str::trim).collect();
+            let to_fill =
+                |(name, cell): (&String, &String)| cell.is_empty() || set.contains(&original_cell(name));
+            ends[1].is_empty() && variables.iter().zip(cells).all(to_fill)
+        })
 }
 
 impl State {

@@ -3,6 +3,7 @@
 //! Nothing is dropped: a row with missing values is kept, but left out of fits. A file with an error is refused as a
 //! whole.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
@@ -14,6 +15,7 @@ use seabed::graph::Node;
 use seabed::observer::Observer;
 use sha2::{Digest, Sha256};
 
+use super::spreadsheet::original_cell;
 use super::state::{Row, Source, State};
 use super::variables::{RESERVED, Variables};
 use super::{Lab, LabError, time};
@@ -21,8 +23,10 @@ use super::{Lab, LabError, time};
 /// How a data file is added.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AddOptions {
-    /// Add it even if the same content was added before.
+    /// Add all rows, even those that are known already.
     pub again: bool,
+    /// Add only the rows that are not known yet.
+    pub only_new: bool,
     /// Columns to leave out.
     pub ignore: Vec<String>,
     /// The user's note.
@@ -32,10 +36,12 @@ pub struct AddOptions {
 /// What was added.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Added {
-    /// By which action.
-    pub action: i64,
-    /// Rows in all.
+    /// By which action; `None` if there was nothing new.
+    pub action: Option<i64>,
+    /// Rows that were added.
     pub rows: usize,
+    /// Rows that were known already, and left out.
+    pub known: usize,
     /// Rows with targets.
     pub interventional: usize,
     /// Rows with missing values, which are left out of fits.
@@ -57,7 +63,7 @@ impl Lab {
         let parquet = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
         self.change(|change, state| {
             let before = state.sources.iter().find(|source| source.sha256 == sha256);
-            if let Some(before) = before.filter(|_| !options.again) {
+            if let Some(before) = before.filter(|_| !options.again && !options.only_new) {
                 let at = state.actions.iter().find(|action| action.id == before.action);
                 return Err(LabError::AddedBefore {
                     file: file.clone(),
@@ -75,6 +81,26 @@ impl Lab {
                     &state.variables,
                 )?
             };
+            let (all, mut rows) = (rows.len(), rows);
+            if !options.again {
+                let mut known = KnownRows::new(state.rows());
+                rows.retain(|(_, row)| !known.take(row));
+            }
+            let known = all - rows.len();
+            if known > 0 && !options.only_new {
+                return Err(LabError::KnownRows { file: file.clone(), known, rows: all });
+            }
+            if rows.is_empty() {
+                let warnings = Vec::new();
+                return Ok(Added {
+                    action: None,
+                    rows: 0,
+                    known,
+                    interventional: 0,
+                    incomplete: 0,
+                    warnings,
+                });
+            }
             let numbered: Vec<(usize, &Row)> = rows.iter().map(|(number, row)| (*number, row)).collect();
             let warnings = warnings(&numbered, state);
             let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
@@ -85,8 +111,33 @@ impl Lab {
             let count = rows.len();
             let source = Source { action, file: file.clone(), sha256: sha256.clone(), rows };
             change.source(action, &source, state.variables.names(), observer)?;
-            Ok(Added { action, rows: count, interventional, incomplete, warnings })
+            Ok(Added { action: Some(action), rows: count, known, interventional, incomplete, warnings })
         })
+    }
+}
+
+/// Rows in force, each as often as it occurs: the same values and targets are the same measurement, whatever file they
+/// came in.
+pub(super) struct KnownRows(HashMap<Vec<u64>, usize>);
+
+impl KnownRows {
+    pub(super) fn new<'r>(rows: impl Iterator<Item = &'r Row>) -> Self {
+        let mut known = HashMap::new();
+        rows.for_each(|row| *known.entry(Self::key(row)).or_default() += 1);
+        Self(known)
+    }
+
+    /// Is the row known? Then it is once less from now on.
+    pub(super) fn take(&mut self, row: &Row) -> bool {
+        let Some(left) = self.0.get_mut(&Self::key(row)).filter(|left| **left > 0) else { return false };
+        *left -= 1;
+        true
+    }
+
+    /// The targets and the bits of all values; 0 and -0 are the same.
+    fn key(row: &Row) -> Vec<u64> {
+        let cells = row.cells.iter().map(|cell| cell.map_or(u64::MAX, |value| (value + 0.0).to_bits()));
+        row.targets.iter().map(|&node| node as u64).chain([u64::MAX]).chain(cells).collect()
     }
 }
 
@@ -106,16 +157,18 @@ impl Columns {
     pub(super) fn of(sheet: &Sheet, ignore: &[String], variables: &Variables) -> Result<Self, LabError> {
         let names = variables.names();
         let refused = |problem: String| LabError::refused(&sheet.file, problem);
-        if let Some(nothing) = ignore.iter().find(|name| !sheet.header.contains(name)) {
+        let header: Vec<&str> = sheet.header.iter().map(|name| original_cell(name)).collect();
+        if let Some(nothing) = ignore.iter().find(|name| !header.contains(&name.as_str())) {
             return Err(refused(format!("there is no column {nothing:?} to ignore")));
         }
         let mut columns = Self { variables: vec![None; names.len()], reserved: [None; RESERVED.len()] };
-        for (k, name) in sheet.header.iter().enumerate().filter(|(_, name)| !ignore.contains(name)) {
+        let kept = |(_, name): &(usize, &str)| !ignore.iter().any(|ignored| ignored == name);
+        for (k, name) in header.iter().copied().enumerate().filter(kept) {
             // Spreadsheets leave empty columns behind.
             if name.is_empty() && sheet.rows.iter().all(|row| row.cells[k].is_empty()) {
                 continue;
             }
-            let place = match (position(names, name), RESERVED.iter().position(|known| known == name)) {
+            let place = match (position(names, name), RESERVED.iter().position(|known| *known == name)) {
                 (Some(node), _) => &mut columns.variables[node],
                 (None, Some(which)) => &mut columns.reserved[which],
                 (None, None) => {
@@ -159,7 +212,7 @@ impl Columns {
     pub(super) fn targets(&self, row: &SheetRow, variables: &Variables) -> Result<Vec<Node>, LabError> {
         let names = variables.names();
         let mut targets = Vec::new();
-        for name in self.text(TARGETS_COLUMN, row).split(TARGET_SEPARATOR).map(str::trim) {
+        for name in original_cell(self.text(TARGETS_COLUMN, row)).split(TARGET_SEPARATOR).map(str::trim) {
             if name.is_empty() {
                 continue;
             }

@@ -22,6 +22,7 @@ mod load;
 mod open;
 mod propose;
 mod record;
+mod spreadsheet;
 mod state;
 mod status;
 mod store;
@@ -41,10 +42,11 @@ use seabed::scm::ScmFileError;
 use seabed::settings::SettingsError;
 
 pub use belief::BeliefSummary;
-pub use form::{FormRow, experiment_name, write_form};
+pub use form::{FormRow, experiment_name, is_blank_form, write_form};
 pub use intake::{AddOptions, Added};
 pub use propose::{ProposalRequest, Proposed};
 pub use record::{Correction, Recorded};
+pub use spreadsheet::original_cell;
 pub use state::{Action, Experiment, Proposal, Record, Row, Settings, Source, State, Status};
 pub use status::{Edge, PendingOutcome, RoundSummary, Summary};
 pub use variables::{RESERVED, Transform, Variable, Variables, draft};
@@ -53,6 +55,8 @@ pub use variables::{RESERVED, Transform, Variable, Variables, draft};
 pub struct Lab {
     path: PathBuf,
     connection: Connection,
+    /// Where a campaign that cannot be written to is read from.
+    copy: Option<tempfile::TempDir>,
 }
 
 /// What was undone.
@@ -146,6 +150,19 @@ pub enum LabError {
         /// What is wrong, and what to do about it.
         problem: String,
     },
+    /// Measurements that the campaign has already.
+    #[error(
+        "{file}: {known} of its {rows} rows are in the campaign already, with the same values and targets; nothing was \
+         added. --new adds only the other {}; if these are different measurements, --again adds all", rows - known
+    )]
+    KnownRows {
+        /// The file.
+        file: String,
+        /// Rows that are known.
+        known: usize,
+        /// Rows of the file.
+        rows: usize,
+    },
     /// The same file a second time.
     #[error(
         "{file}: the same content was added on {at} (action {action}, as {before}); nothing was added. If these are \
@@ -181,6 +198,15 @@ pub enum LabError {
     /// Nothing to undo.
     #[error("there is nothing to undo but the creation of the campaign")]
     NothingToUndo,
+    /// A change of a campaign that can only be read.
+    #[error(
+        "{}: the file or its folder cannot be written to, so the campaign can only be read; copy it to another place to go on",
+        path.display()
+    )]
+    ReadOnly {
+        /// Which.
+        path: PathBuf,
+    },
     /// Others kept changing the campaign.
     #[error("others keep changing the campaign while a batch is designed; try again when they are done")]
     Changing,
@@ -222,9 +248,11 @@ impl LabError {
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Busy { .. } | Self::Database { .. } | Self::File { .. } | Self::Changing => {
-                ErrorKind::Environment
-            }
+            Self::Busy { .. }
+            | Self::Database { .. }
+            | Self::File { .. }
+            | Self::ReadOnly { .. }
+            | Self::Changing => ErrorKind::Environment,
             Self::Stopped => ErrorKind::Stopped,
             Self::Data(error) => error.kind(),
             Self::Fit(error) => error.kind(),
@@ -265,10 +293,32 @@ impl From<CampaignError> for LabError {
     }
 }
 
-/// An error message of the database.
+/// An error of the database, in words: no statements, no names of its own.
 #[derive(Debug, thiserror::Error)]
-#[error(transparent)]
+#[error("{}", in_words(.0))]
 pub struct DatabaseError(#[from] rusqlite::Error);
+
+impl DatabaseError {
+    /// Is it that the file, or its folder, cannot be written to?
+    fn is_read_only(&self) -> bool {
+        use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
+        matches!(self.0.sqlite_error_code(), Some(CannotOpen | PermissionDenied | ReadOnly))
+    }
+}
+
+fn in_words(error: &rusqlite::Error) -> String {
+    use rusqlite::ErrorCode::{CannotOpen, DiskFull, PermissionDenied, ReadOnly, SystemIoFailure};
+    match error.sqlite_error_code() {
+        Some(DiskFull) => "the disk is full; nothing was changed".into(),
+        Some(ReadOnly | PermissionDenied) => {
+            "the file or its folder is read-only; nothing was changed".into()
+        }
+        Some(CannotOpen) => "the file, or those that are kept beside it, cannot be opened".into(),
+        Some(SystemIoFailure) => "the disk cannot be read or written; it may be full".into(),
+        Some(code) => format!("the database failed ({code:?})"),
+        None => "the database holds something unexpected; `seabed lab check` looks for damage".into(),
+    }
+}
 
 impl Lab {
     /// Where the file is.

@@ -55,7 +55,9 @@ impl Lab {
             builder.prefix(".seabed-").suffix(".part");
             #[cfg(unix)]
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-            let mut part = builder.tempfile_in(folder)?;
+            // The error of the temporary file names that file, which means nothing to the user.
+            let part = builder.tempfile_in(folder);
+            let mut part = part.map_err(|error| std::io::Error::from(error.kind()))?;
             part.write_all(&image)?;
             part.as_file().sync_all()?;
             part.persist_noclobber(path).map_err(|error| error.error)?;
@@ -67,13 +69,30 @@ impl Lab {
         })
     }
 
-    /// Opens a campaign; where another process writes to it, waits up to `wait`.
+    /// Opens a campaign; where another process writes to it, waits up to `wait`. One that cannot be written to, because its
+    /// folder or its disk is read-only, can be read all the same: from a copy, which is gone when it is closed.
     pub fn open(path: &Path, wait: Duration) -> Result<Self, LabError> {
         check_header(path)?;
+        match Self::open_at(path, path, None, wait) {
+            Err(LabError::Database { source, .. }) if source.is_read_only() => {
+                let (copy, place) = copied(path).map_err(LabError::file(path))?;
+                Self::open_at(path, &place, Some(copy), wait)
+            }
+            opened => opened,
+        }
+    }
+
+    /// Opens the campaign of `path` at `place`, where it or its copy is.
+    fn open_at(
+        path: &Path,
+        place: &Path,
+        copy: Option<tempfile::TempDir>,
+        wait: Duration,
+    ) -> Result<Self, LabError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let opened = Connection::open_with_flags(path, flags);
+        let opened = Connection::open_with_flags(place, flags);
         let connection = opened.map_err(|error| classify_sqlite_error(path, error))?;
-        let mut lab = Self { path: path.to_path_buf(), connection };
+        let mut lab = Self { path: path.to_path_buf(), connection, copy };
         lab.connection.busy_timeout(wait).map_err(|error| classify_sqlite_error(path, error))?;
         let version = lab.prepare().map_err(|error| lab.failed(error))?;
         if version > VERSION {
@@ -108,6 +127,18 @@ impl Lab {
     pub(super) fn failed(&self, error: rusqlite::Error) -> LabError {
         classify_sqlite_error(&self.path, error)
     }
+}
+
+/// A copy of a campaign, with the log beside it if there is one.
+fn copied(path: &Path) -> std::io::Result<(tempfile::TempDir, PathBuf)> {
+    let folder = tempfile::tempdir()?;
+    let place = folder.path().join("campaign.lab");
+    fs::write(&place, fs::read(path)?)?;
+    let log = beside(path, "-wal");
+    if log.exists() {
+        fs::write(beside(&place, "-wal"), fs::read(log)?)?;
+    }
+    Ok((folder, place))
 }
 
 fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {

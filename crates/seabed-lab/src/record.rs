@@ -10,7 +10,7 @@ use seabed::data::{Place, Sheet, SheetRow, TARGETS_COLUMN, closest, did_you_mean
 use seabed::graph::Node;
 
 use super::form::{experiment_name, experiment_number};
-use super::intake::{Columns, warnings};
+use super::intake::{Columns, KnownRows, warnings};
 use super::state::{Experiment, Record, Row, State, Status};
 use super::{Lab, LabError, time};
 
@@ -202,13 +202,14 @@ fn plan(sheet: &Sheet, state: &State, amend: bool, again: bool) -> Result<(Recor
         key.map(|key| seen.insert(key, filled.len()));
         filled.push(parsed);
     }
-    let mut known_extras: Vec<&Row> = extras(state);
+    // Rows that were not proposed may also have come in a data file.
+    let added = state.sources.iter().flat_map(|source| &source.rows);
+    let mut known_extras = KnownRows::new(extras(state).chain(added));
     for Filled { place, experiment, replicate, status, row } in filled {
         let number = place.row.unwrap_or(0);
         let Some(id) = experiment else {
             // The same row again is the same form again, unless the user says otherwise.
-            if let Some(at) = known_extras.iter().position(|known| **known == row).filter(|_| !again) {
-                known_extras.swap_remove(at);
+            if !again && known_extras.take(&row) {
                 recorded.known += 1;
             } else {
                 recorded.done += 1;
@@ -242,9 +243,9 @@ fn plan(sheet: &Sheet, state: &State, amend: bool, again: bool) -> Result<(Recor
 }
 
 /// The rows in force that were not proposed, as first recorded.
-fn extras(state: &State) -> Vec<&Row> {
+fn extras(state: &State) -> impl Iterator<Item = &Row> {
     let extra = state.live().filter(|experiment| experiment.proposal.is_none());
-    extra.filter_map(|experiment| Some(&experiment.records.get(&1)?.first()?.row)).collect()
+    extra.filter_map(|experiment| Some(&experiment.records.get(&1)?.first()?.row))
 }
 
 /// Does the new row keep all values of the old one?

@@ -39,6 +39,9 @@ impl Lab {
         work: impl FnOnce(&Change<'_>, &State) -> Result<T, LabError>,
     ) -> Result<T, LabError> {
         let lab = self.path.clone();
+        if self.copy.is_some() {
+            return Err(LabError::ReadOnly { path: lab });
+        }
         let started = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = match started {
             Ok(transaction) => transaction,

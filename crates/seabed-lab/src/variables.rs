@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use seabed::data::{Dataset, Names, TARGETS_COLUMN, check_names};
+use seabed::data::{Dataset, MOST_VALUE, Names, TARGETS_COLUMN, check_names};
 use seabed::design::{Allowed, ConstraintError, Constraints, Levels};
 use seabed::graph::Node;
 use seabed::posterior::{Knowledge, KnowledgeForm};
@@ -197,6 +197,11 @@ impl Variables {
 
     /// What is wrong with a value of a variable, if anything.
     pub fn refuses(&self, node: Node, value: f64) -> Option<String> {
+        if value.abs() > MOST_VALUE {
+            return Some(format!(
+                "{value:e} is too large to compute with: values must lie between -{MOST_VALUE:e} and {MOST_VALUE:e}"
+            ));
+        }
         let transform = self.list[node].transform;
         let fits = transform.apply(value).is_some();
         (!fits).then(|| {

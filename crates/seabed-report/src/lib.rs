@@ -20,7 +20,7 @@ mod style;
 mod svg;
 
 pub use model::{InformationCurve, Intervention, Line, MetricRow, Run, RunView, Setting, Study};
-pub use page::{Section, page};
+pub use page::{Section, is_report, page};
 
 /// A page on a study alone.
 pub fn study_html(study: &Study) -> String {

@@ -2,7 +2,7 @@
 
 use crate::model::{RunView, Study};
 use crate::style::page_rules;
-use crate::svg::escape;
+use crate::svg::{FIGURE_HEAD, escape};
 use crate::{run, study};
 
 /// A part of a page.
@@ -14,6 +14,15 @@ pub enum Section<'a> {
     Run(&'a RunView),
     /// A paragraph, as plain text.
     Text(&'a str),
+}
+
+/// How every page begins.
+const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+    <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n";
+
+/// Is this text a page or a figure as made here?
+pub fn is_report(text: &str) -> bool {
+    text.starts_with(HEAD) || text.starts_with(FIGURE_HEAD)
 }
 
 /// One self-contained HTML document: the browser is told to load nothing and run nothing.
@@ -28,9 +37,7 @@ pub fn page(title: &str, sections: &[Section<'_>]) -> String {
     let rules = page_rules();
     // An empty icon keeps the browser from requesting one.
     format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n\
+        "{HEAD}<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n\
          <title>{title}</title>\n<style>\n{rules}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n"
     )
 }

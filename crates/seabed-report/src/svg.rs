@@ -14,6 +14,9 @@ pub(crate) struct Figure {
     pub(crate) body: String,
 }
 
+/// How every figure that is a document of its own begins.
+pub(crate) const FIGURE_HEAD: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ";
+
 impl Figure {
     /// As part of a page, whose style sheet colours it.
     pub(crate) fn inline(&self) -> String {
@@ -30,7 +33,7 @@ impl Figure {
     pub(crate) fn document(&self) -> String {
         let (width, height) = (at(self.width), at(self.height));
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+            "{FIGURE_HEAD}{width} {height}\" width=\"{width}\" \
              height=\"{height}\">\n<title>{}</title>\n<style>\n{}</style>\n\
              <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n{}</svg>\n",
             escape(&self.title),

@@ -55,7 +55,11 @@ impl Config {
         Ok(config)
     }
 
-    fn check(&self) -> Result<(), StudyError> {
+    pub(crate) fn check(&self) -> Result<(), StudyError> {
+        if self.seed > i64::MAX as u64 {
+            let problem = format!("seed = {}: choose a whole number from 0 to {}", self.seed, i64::MAX);
+            return Err(SettingsError::Conflict { problem }.into());
+        }
         if self.rounds > MOST_ROUNDS {
             let (got, most) = (self.rounds as f64, MOST_ROUNDS as f64);
             return Err(SettingsError::OutOfRange { key: "rounds", got, least: 0.0, most }.into());

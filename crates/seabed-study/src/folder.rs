@@ -34,6 +34,22 @@ impl RunFolder {
         Self { path: path.to_path_buf() }
     }
 
+    /// What a run writes into its folder.
+    pub const FILES: [&str; 7] = [
+        "config.toml",
+        "truth.csv",
+        "interventions.csv",
+        "data.csv",
+        "events.jsonl",
+        "metrics.csv",
+        "error.txt",
+    ];
+
+    /// Does the folder hold a run? It has a folder of rounds before it has any file.
+    pub fn is_run(&self) -> bool {
+        self.path.join("config.toml").is_file() && self.path.join("rounds").is_dir()
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -90,7 +106,14 @@ impl RunFolder {
     }
 
     pub(crate) fn state(&self, round: usize) -> Result<Option<State>, StudyError> {
-        read_json(&self.round(round).join("state.json"))
+        let path = self.round(round).join("state.json");
+        match fs::read_to_string(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            text => State::from_json(&text.map_err(StudyError::file(&path))?).map(Some).map_err(|error| {
+                let problem = format!("{error}; remove the folder");
+                StudyError::Folder { path, problem }
+            }),
+        }
     }
 
     /// What was believed about the graph in a round, if the strategy needs it.
@@ -122,7 +145,7 @@ impl RunFolder {
             self.write(&place("graphs.json"), |out| out.write_all(graphs.to_json().as_bytes()))?;
         }
         if let Some(state) = state {
-            self.write_json(&place("state.json"), state)?;
+            self.write(&place("state.json"), |out| out.write_all(state.to_json().as_bytes()))?;
         }
         self.write_json(&place("fit.json"), fitted)?;
         self.remove_states_before(round)

@@ -50,10 +50,7 @@ pub fn expand(keys: &Keys) -> Result<Vec<Planned>, StudyError> {
     let mut keys = keys.clone();
     seeds(&mut keys)?;
     let source = keys.source();
-    let tables = keys.alternatives(&LISTS, &SLOW, "design");
-    if tables.len() > MOST_RUNS {
-        return Err(wrong(source, format!("{} runs; a study has at most {MOST_RUNS}", tables.len())));
-    }
+    let tables = keys.alternatives(&LISTS, &SLOW, "design", MOST_RUNS)?;
     let configs = tables.iter().map(Config::from_keys).collect::<Result<Vec<_>, _>>()?;
     let flat: Vec<BTreeMap<String, String>> = configs.iter().map(flattened).collect();
     if flat.iter().collect::<BTreeSet<_>>().len() < flat.len() {
@@ -190,7 +187,15 @@ mod tests {
         let of = |text: &str| expand(&Keys::parse(text, "text").unwrap()).unwrap_err().to_string();
         assert!(of("seed = [1, 1]").contains("two runs are the same"));
         assert!(of("seeds = 0").contains("positive"));
+        assert!(of("seed = []").contains("seed = []: list at least one value"));
+        assert!(of("[world]\nnodes = []").contains("world.nodes = []: list at least one value"));
+        let list = (1..=10_000).map(|k| k.to_string()).collect::<Vec<_>>().join(", ");
+        let many = format!("rounds = [{list}]\n[world]\nnodes = [{list}]");
+        assert!(of(&many).contains("the lists combine to 100000000 runs; a study has at most 100000"));
         assert!(of("seeds = 3\nseed = [1]").contains("keep only one"));
-        assert!(of("[world]\nnodes = [\"many\"]").contains("invalid type"));
+        assert!(
+            of("[world]\nnodes = [\"many\"]")
+                .contains("the text \"many\" is not what is expected here: write a whole number")
+        );
     }
 }

@@ -40,6 +40,7 @@ pub fn run(
 ) -> Result<Vec<MetricRow>, StudyError> {
     let seed = Seed::new(config.seed);
     // Errors in the settings show before a folder is created.
+    config.check()?;
     let world = SimulatedWorld::new(&config.world, seed)?;
     let (goal, constraints) = config.task(world.names())?;
     let _lock = folder.lock()?;

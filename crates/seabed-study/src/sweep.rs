@@ -54,6 +54,14 @@ pub enum Outcome {
 }
 
 impl Sweep {
+    /// What a study writes into its folder.
+    pub const FILES: [&str; 4] = ["sweep.toml", "manifest.csv", "results.csv", "results.parquet"];
+
+    /// Does the folder hold a study? It has a folder of runs before it has any file.
+    pub fn is_study(path: &Path) -> bool {
+        path.join("sweep.toml").is_file() && path.join("runs").is_dir()
+    }
+
     /// Creates or reopens the study of a configuration in a folder. An existing study may grow: more seeds, more rounds.
     pub fn create(path: &Path, keys: &Keys) -> Result<Self, StudyError> {
         let runs = expand(keys)?;

@@ -163,7 +163,7 @@ impl Keys {
             let message = error.inner().message().trim_end().to_string();
             // An unknown key is named by the message itself, after the group that it stands in.
             let key = if path == "." { String::new() } else { format!("{path}: ") };
-            SettingsError::keys(&self.source, format!("{key}{}", with_nearest(&message)))
+            SettingsError::keys(&self.source, format!("{key}{}", in_words(&with_nearest(&message))))
         })
     }
 
@@ -175,10 +175,25 @@ impl Keys {
     /// Every combination of the values in this table's lists, as a table of keys each. Keys in `whole` have
     /// lists as values (`design.grid`), which stand for themselves; keys in `slow` vary slowest, in this order, and the
     /// others after them, `fast` last.
-    pub fn alternatives(&self, whole: &[&str], slow: &[&str], fast: &str) -> Vec<Self> {
+    ///
+    /// Refused before any is made if there are more than `most`, or if a list is empty.
+    pub fn alternatives(
+        &self,
+        whole: &[&str],
+        slow: &[&str],
+        fast: &str,
+        most: usize,
+    ) -> Result<Vec<Self>, SettingsError> {
         let order = Order { whole, slow, fast };
+        let count = count(&self.table, "", &order).map_err(|key| {
+            SettingsError::keys(&self.source, format!("{key} = []: list at least one value"))
+        })?;
+        if count > most {
+            let problem = format!("the lists combine to {count} runs; a study has at most {most}");
+            return Err(SettingsError::keys(&self.source, problem));
+        }
         let tables = alternatives(&self.table, "", &order);
-        tables.into_iter().map(|table| Self { table, source: self.source.clone() }).collect()
+        Ok(tables.into_iter().map(|table| Self { table, source: self.source.clone() }).collect())
     }
 
     /// All keys with their values as text, `group.key` in ascending order; texts without quotes.
@@ -229,6 +244,34 @@ impl<T: Into<KeyValue>> From<Vec<T>> for KeyValue {
     fn from(list: Vec<T>) -> Self {
         Self(Value::Array(list.into_iter().map(|value| value.into().0).collect()))
     }
+}
+
+/// A message about a value of the wrong kind, without the names of types.
+fn in_words(message: &str) -> String {
+    let Some((said, expected)) = message.split_once(", expected ") else { return message.to_string() };
+    let Some((_, got)) = said.split_once("invalid type: ").or_else(|| said.split_once("invalid value: "))
+    else {
+        return message.to_string();
+    };
+    let of_kind = |kind: &str, plain: &str| got.strip_prefix(kind).map(|rest| format!("{plain}{rest}"));
+    let got = of_kind("integer ", "")
+        .or_else(|| of_kind("floating point ", ""))
+        .or_else(|| of_kind("boolean ", ""))
+        .or_else(|| of_kind("string ", "the text "))
+        .or_else(|| of_kind("sequence", "a list"))
+        .or_else(|| of_kind("map", "a group of keys"))
+        .unwrap_or_else(|| got.to_string());
+    let got = if got == "unit variant" { "this".into() } else { got.replace('`', "") };
+    let expected = match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0 on",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a string" | "string or map" | "string only" => "a text",
+        "a sequence" => "a list",
+        other => other,
+    };
+    format!("{got} is not what is expected here: write {expected}")
 }
 
 /// The message of an unknown name, with the nearest known one before the list of all.
@@ -285,6 +328,29 @@ struct Order<'a> {
     whole: &'a [&'a str],
     slow: &'a [&'a str],
     fast: &'a str,
+}
+
+/// The number of alternatives, or the key of an empty list.
+fn count(table: &Table, path: &str, order: &Order<'_>) -> Result<usize, String> {
+    let mut all = 1usize;
+    for (key, value) in table {
+        all = all.saturating_mul(count_choices(value, &joined(path, key), order)?);
+    }
+    Ok(all)
+}
+
+fn count_choices(value: &Value, path: &str, order: &Order<'_>) -> Result<usize, String> {
+    match value {
+        Value::Table(table) => count(table, path, order),
+        Value::Array(items) if order.whole.contains(&path) => {
+            Ok(if items.iter().any(Value::is_array) { items.len() } else { 1 })
+        }
+        Value::Array(items) if items.is_empty() => Err(path.to_string()),
+        Value::Array(items) => items
+            .iter()
+            .try_fold(0, |all: usize, item| Ok(all.saturating_add(count_choices(item, path, order)?))),
+        _ => Ok(1),
+    }
 }
 
 fn alternatives(table: &Table, path: &str, order: &Order<'_>) -> Vec<Table> {
@@ -365,7 +431,11 @@ mod tests {
             "a.toml: draw: unknown field `draw`, did you mean `draws`? Expected `draws` or `warm-steps`"
         );
         assert!(of("colour = 3").contains("unknown field `colour`, expected `draws` or `warm-steps`"));
-        assert!(of("draws = \"many\"").contains("draws: invalid type"));
+        let wrong = "is not what is expected here: write a whole number from 0 on";
+        assert_eq!(of("draws = \"many\""), format!("a.toml: draws: the text \"many\" {wrong}"));
+        assert_eq!(of("draws = [1]"), format!("a.toml: draws: a list {wrong}"));
+        assert_eq!(of("draws = -1"), format!("a.toml: draws: -1 {wrong}"));
+        assert_eq!(of("draws = 1.5"), format!("a.toml: draws: 1.5 {wrong}"));
     }
 
     #[test]

@@ -3,6 +3,11 @@
 #[path = "../../../fuzz/src/lib.rs"]
 mod fuzz_bodies;
 
+use seabed::data::Dataset;
+use seabed::num::random::Seed;
+use seabed::observer::{Observer, Progress};
+use seabed::posterior::{FitError, Knowledge, PosteriorKind, PosteriorSettings, Start, State};
+
 /// Inputs for each target.
 const INPUTS: usize = 40_000;
 
@@ -39,6 +44,24 @@ const NETWORKS: &[&str] = &[
 <parameter id="n_2" value="3.5"/></listOfParameters></kineticLaw></reaction><reaction id="B_1_degradation"><kineticLaw><listOfParameters>
 <parameter id="delta" value="0.1"/></listOfParameters></kineticLaw></reaction></listOfReactions></model></sbml>"#,
     r#"<!DOCTYPE x [<!ENTITY a "b"><!ENTITY c SYSTEM "file:///etc/passwd">]><sbml><model name="&a;&c;"/></sbml>"#,
+];
+
+const SETTINGS: &[&str] = &[
+    "kind = \"mcmc-gp\"\ndraws = 20\nnoise = 0.1\nstandardise = true\nprior = [\"er\", \"sf\"]\n",
+    "strategy = \"cbed\"\nvalues = \"grid\"\ngrid = [0, 1.5, -2e3]\nrange = [-1, 1]\nbatch = [1, 2, 3]\n",
+    "seed = []\nedges_per_node = 1e308\nparticles = 1000000000000\n[design]\nbatch = 9223372036854775807\n",
+];
+
+const SET: &[&str] = &[
+    "posterior.steps=500\ndraws=7\nkind = bootstrap\nnoise=learned\n",
+    "batch=[1, 2]\nrange=[0, 1]\ngoal={edge={from=99,to=1}}\n",
+    "seed=18446744073709551615\nworld.kind.x=1\n=\n.=.\n",
+];
+
+const KNOWLEDGE: &[&str] = &[
+    "forbidden = [[\"a\", \"b\"]]\nrequired = [[\"a\", \"c\"]]\n",
+    "tiers = [[\"a\"], [\"b\", \"c\"]]\n",
+    "required = [[\"a\", \"b\"], [\"b\", \"c\"], [\"c\", \"a\"]]\n",
 ];
 
 const TOKENS: &[&str] = &[
@@ -103,6 +126,57 @@ fn models_of_any_bytes_are_read_or_refused() {
 #[test]
 fn gene_networks_of_any_bytes_are_read_or_refused() {
     mutate(NETWORKS, fuzz_bodies::sbml);
+}
+
+#[test]
+fn settings_of_any_bytes_are_read_or_refused() {
+    mutate(SETTINGS, fuzz_bodies::settings);
+    mutate(SET, fuzz_bodies::set);
+}
+
+#[test]
+fn knowledge_of_any_bytes_is_read_or_refused() {
+    mutate(KNOWLEDGE, fuzz_bodies::knowledge);
+}
+
+/// States of every kind of fit, as they are saved, and without their checksums, as they once were.
+#[test]
+fn states_of_any_bytes_are_read_or_refused() {
+    let columns = vec![vec![0.5, 1.0, -2.0, 0.25, 3.0, 1.5], vec![1.0, 2.5, -3.0, 0.0, 6.5, 2.0]];
+    let data = Dataset::from_columns(&["a", "b"], columns, &[]).unwrap();
+    let mut seeds = Vec::new();
+    for kind in [PosteriorKind::Bootstrap, PosteriorKind::McmcLinear, PosteriorKind::DibsLinear] {
+        let settings = PosteriorSettings { kind, draws: 2, particles: 1, steps: 3, ..Default::default() };
+        let start = Start::fresh(Seed::new(1));
+        let fit = settings.check(None).unwrap().fit(&data, &Knowledge::none(2), start, &Stops);
+        let Err(FitError::Stopped(state)) = fit else { panic!("it was stopped") };
+        let text = state.to_json();
+        let (_, bare) = text.split_once("\"state\":").unwrap();
+        seeds.extend([text.clone(), bare.strip_suffix('}').unwrap().to_string()]);
+    }
+    mutate(&seeds.iter().map(String::as_str).collect::<Vec<_>>(), fuzz_bodies::state);
+    // Whatever changes one letter of a saved state is noticed.
+    let saved = &seeds[2];
+    let at = saved.find("\"seed\":").unwrap() + 7;
+    let edited = format!("{}9{}", &saved[..at], &saved[at..]);
+    let refusal = State::from_json(&edited).unwrap_err().to_string();
+    assert_eq!(refusal, "the saved state is incomplete or was edited; start the fit again");
+    let later = saved.replacen("\"seabed-state\":1", "\"seabed-state\":2", 1);
+    assert!(
+        State::from_json(&later)
+            .unwrap_err()
+            .to_string()
+            .contains("has version 2, but this program knows version 1")
+    );
+}
+
+/// Stops every fit at once.
+struct Stops;
+
+impl Observer for Stops {
+    fn progress(&self, _: &Progress<'_>) -> bool {
+        false
+    }
 }
 
 fn mutate(seeds: &[&str], body: fn(&[u8])) {

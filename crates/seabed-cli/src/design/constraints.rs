@@ -70,7 +70,7 @@ impl Options {
             .map(|node| {
                 let of_node = usual.variables[node].clone();
                 if of_node.is_none() && allowed(node) {
-                    eprintln!(
+                    tell!(
                         "note: {:?} never varies in the data and is not set; --bounds or --levels would allow it",
                         names[node]
                     );

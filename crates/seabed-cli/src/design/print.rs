@@ -123,10 +123,13 @@ pub fn form(batch: &Batch, names: &Names) -> Vec<FormRow> {
     batch.chosen.iter().enumerate().flat_map(of_experiment).collect()
 }
 
+/// The columns of the curves.
+pub const CURVES_HEADER: [&str; 4] = ["target", "value", "information", "standard_error"];
+
 /// Every value tried for a single target.
 pub fn write_curves(out: &mut dyn Write, evaluated: &[Evaluated], names: &Names) -> io::Result<()> {
     let mut table = csv::Writer::from_writer(out);
-    table.write_record(["target", "value", "information", "standard_error"])?;
+    table.write_record(CURVES_HEADER)?;
     let mut singles: Vec<(Node, f64, Information)> = evaluated
         .iter()
         .filter_map(|e| match e.design.settings() {

@@ -190,6 +190,11 @@ impl Options {
                     start: self.start.as_deref().map(|path| read_start(path, data)).transpose()?,
                     max_degree: self.max_degree,
                 };
+                if self.single && self.draws.is_some() {
+                    let problem =
+                        "--draws does not apply to --single, which searches once; leave one of them out";
+                    return Err(Failure::Input(anyhow::anyhow!(problem)));
+                }
                 self.chains_option().or(self.dibs_option()).or(self.chains_or_dibs_option())
             }
             // A posterior without its own options.
@@ -205,6 +210,12 @@ impl Options {
         }
         posterior.check()?;
         Ok(posterior)
+    }
+
+    /// The files that are read.
+    pub fn inputs(&self) -> impl Iterator<Item = &Path> {
+        let files = [&self.resume, &self.warm_start, &self.edge_probabilities, &self.start];
+        files.into_iter().flatten().map(PathBuf::as_path)
     }
 
     /// The first given option that applies to Markov chains only; likewise below.

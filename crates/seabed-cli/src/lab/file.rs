@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::{Campaign, Opener, input_error, print};
 use crate::failure::Failure;
+use crate::outputs::Force;
 
 /// Create a campaign from a variables file, or draft such a file from data.
 ///
@@ -67,7 +68,7 @@ fn write_draft(campaign: &Path, data: &Path, ignore: &[String]) -> Result<(), Fa
     }
     let loaded = read_table(data, &ReadOptions { ignore: ignore.to_vec() })?;
     for warning in &loaded.warnings {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
     let text = draft(&loaded.dataset, &data.display().to_string());
     write_atomically(&place, |out| out.write_all(text.as_bytes()))
@@ -91,6 +92,8 @@ pub struct Export {
     /// The folder [default: the campaign's name with `-export`].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
 }
 
 pub fn export(arguments: &Export, open: &Opener) -> Result<(), Failure> {
@@ -98,6 +101,7 @@ pub fn export(arguments: &Export, open: &Opener) -> Result<(), Failure> {
     let lab = open.open(campaign)?;
     let stem = campaign.file_stem().map_or("campaign".into(), |stem| stem.to_string_lossy().into_owned());
     let folder = arguments.out.clone().unwrap_or_else(|| campaign.with_file_name(format!("{stem}-export")));
+    arguments.force.check_folder(&folder, Lab::is_export(&folder), &Lab::EXPORTED, &[campaign])?;
     let files = lab.export(&folder)?;
     print(&format!("{}: {}", folder.display(), files.join(", ")))
 }

@@ -14,16 +14,20 @@ use crate::progress::{Bar, stop_on_interrupt};
 /// Add measurements: observations, or rows in which variables were set.
 ///
 /// The columns are the variables of the campaign and, if anything was set, `intervention_targets`. Cells may be empty:
-/// the row is kept but left out of fits. Adding the same file twice is refused.
+/// the row is kept but left out of fits. Rows that the campaign has already, with the same values and targets, are refused,
+/// whatever file they come in.
 #[derive(Args)]
 pub struct Add {
     #[command(flatten)]
     file: Campaign,
     /// The measurements (.csv, .parquet).
     data: PathBuf,
-    /// Add the file even if the same content was added before.
+    /// Add all rows, even those that the campaign has already.
     #[arg(long)]
     again: bool,
+    /// Add only the rows that the campaign does not have yet: for a file that has grown.
+    #[arg(long = "new", conflicts_with = "again")]
+    only_new: bool,
     /// A column to leave out (repeatable).
     #[arg(long, value_name = "COLUMN")]
     ignore: Vec<String>,
@@ -37,14 +41,19 @@ pub struct Add {
 
 pub fn add(arguments: &Add, open: &Opener) -> Result<(), Failure> {
     let mut lab = open.open(&arguments.file.campaign)?;
-    let (again, ignore, note) = (arguments.again, arguments.ignore.clone(), arguments.note.clone());
+    let options = AddOptions {
+        again: arguments.again,
+        only_new: arguments.only_new,
+        ignore: arguments.ignore.clone(),
+        note: arguments.note.clone(),
+    };
     stop_on_interrupt();
-    let added = lab.add(&arguments.data, &AddOptions { again, ignore, note }, &Bar::new())?;
+    let added = lab.add(&arguments.data, &options, &Bar::new())?;
     warn(&added.warnings);
     if arguments.json {
         return print(
             &json!({
-                "action": added.action, "rows": added.rows, "interventional": added.interventional,
+                "action": added.action, "rows": added.rows, "known": added.known, "interventional": added.interventional,
                 "incomplete": added.incomplete, "warnings": added.warnings,
             })
             .to_string(),
@@ -54,8 +63,12 @@ pub fn add(arguments: &Add, open: &Opener) -> Result<(), Failure> {
         0 => String::new(),
         count => format!("; {count} with missing values are kept but left out of fits"),
     };
+    let known = match added.known {
+        0 => String::new(),
+        count => format!("; {count} were known already"),
+    };
     print(&format!(
-        "added {} rows from {} ({} with interventions{aside})",
+        "added {} rows from {} ({} with interventions{aside}){known}",
         added.rows,
         arguments.data.display(),
         added.interventional
@@ -168,7 +181,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 
 fn warn(warnings: &[String]) {
     for warning in warnings {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
 }
 

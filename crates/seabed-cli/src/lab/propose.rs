@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use seabed::data::write_atomically;
+use seabed::data::{check_writable, write_atomically};
 use seabed::design::{DesignError, ExperimentRecord, Replicates, Strategy, ValuesName};
 use seabed::posterior::{PosteriorKind, PosteriorSettings};
 use seabed::settings::Keys;
@@ -78,8 +78,14 @@ fn named<T: DeserializeOwned>(name: &str) -> Result<T, String> {
 pub fn propose(arguments: &Propose, open: &Opener) -> Result<(), Failure> {
     let campaign = &arguments.file.campaign;
     let mut lab = open.open(campaign)?;
-    if let Some(path) = arguments.out.as_ref().filter(|path| path.exists()) {
-        return Err(input_error(format!("{}: the file already exists; choose another name", path.display())));
+    if let Some(path) = &arguments.out {
+        if path.exists() {
+            return Err(input_error(format!(
+                "{}: the file already exists; choose another name",
+                path.display()
+            )));
+        }
+        check_writable(path).map_err(|error| Failure::writing(Some(path), error))?;
     }
     let mut request = request(arguments, &lab.state()?)?;
     stop_on_interrupt();
@@ -169,7 +175,7 @@ fn print_proposal(
     };
     let belief = &proposed.belief;
     if let Some(warning) = &belief.warning {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
     let aside = match belief.set_aside {
         0 => String::new(),

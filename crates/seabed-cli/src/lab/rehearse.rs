@@ -8,9 +8,11 @@ use seabed::data::{Sheet, TARGET_SEPARATOR, TARGETS_COLUMN, position, write_atom
 use seabed::num::random::{Purpose, Seed};
 use seabed::scm::{Intervention, Scm};
 use seabed::world::World;
+use seabed_lab::original_cell;
 
 use super::{input_error, print};
 use crate::failure::Failure;
+use crate::outputs::{Force, Kind, Output};
 
 /// Fill in a form from a model instead of a laboratory, to rehearse a campaign.
 ///
@@ -29,9 +31,13 @@ pub struct Rehearse {
     /// Seed of the noise.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    #[command(flatten)]
+    force: Force,
 }
 
 pub fn rehearse(arguments: &Rehearse) -> Result<(), Failure> {
+    let filled = Output { path: &arguments.out, kind: Kind::Form };
+    arguments.force.check(&[filled], &[&arguments.form, &arguments.scm])?;
     let name = arguments.form.display().to_string();
     let file = File::open(&arguments.form).map_err(|error| input_error(format!("{name}: {error}")))?;
     let mut sheet = Sheet::read(file, &name)?;
@@ -43,7 +49,7 @@ pub fn rehearse(arguments: &Rehearse) -> Result<(), Failure> {
                 "{name}: there is no column {wanted:?}; this is not a form for the model's variables"
             ))
         };
-        sheet.header.iter().position(|known| known == wanted).ok_or_else(missing)
+        sheet.header.iter().position(|known| original_cell(known) == wanted).ok_or_else(missing)
     };
     let places = names.iter().map(|name| column(name)).collect::<Result<Vec<_>, _>>()?;
     let [experiment, replicate, targets, status] =
@@ -51,7 +57,10 @@ pub fn rehearse(arguments: &Rehearse) -> Result<(), Failure> {
     let (experiment, replicate, targets, status) = (experiment?, replicate?, targets?, status?);
     for row in &mut sheet.rows {
         let place = row.place.clone();
-        let set = row.cells[targets].split(TARGET_SEPARATOR).map(str::trim).filter(|name| !name.is_empty());
+        let set = original_cell(&row.cells[targets])
+            .split(TARGET_SEPARATOR)
+            .map(str::trim)
+            .filter(|name| !name.is_empty());
         let setting = |target: &str| {
             let node = position(&names, target)
                 .ok_or_else(|| input_error(format!("{place}: {target:?} is not a variable")))?;

@@ -10,6 +10,7 @@ use seabed_report::{Intervention, RunView, run_html};
 
 use super::{Campaign, Opener, input_error, print};
 use crate::failure::Failure;
+use crate::outputs::{Force, Kind, Output};
 use crate::report::curves;
 
 /// Write a report of the campaign: one self-contained HTML page.
@@ -23,6 +24,8 @@ pub struct Report {
     /// Where to write the page [default: the campaign's name with .html].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
 }
 
 pub fn report(arguments: &Report, open: &Opener) -> Result<(), Failure> {
@@ -36,12 +39,7 @@ pub fn report(arguments: &Report, open: &Opener) -> Result<(), Failure> {
     };
     let title = campaign.file_stem().map_or("campaign".into(), |stem| stem.to_string_lossy().into_owned());
     let place = arguments.out.clone().unwrap_or_else(|| campaign.with_extension("html"));
-    if place == *campaign {
-        return Err(input_error(format!(
-            "{}: this is the campaign's file; name another one with --out",
-            place.display()
-        )));
-    }
+    arguments.force.check(&[Output { path: &place, kind: Kind::Report }], &[campaign])?;
     let page = run_html(&view(title, &state, &summary, probabilities));
     write_atomically(&place, |out| out.write_all(page.as_bytes()))
         .map_err(|error| Failure::writing(Some(&place), error))?;

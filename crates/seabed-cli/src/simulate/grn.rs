@@ -12,6 +12,7 @@ use seabed::world::grn::{Generated, Grn, Measure, Measurement, Network, NetworkE
 
 use super::{MOST_NUMBERS, check_outputs, check_size, noise_of, save, write_data};
 use crate::failure::Failure;
+use crate::outputs::{Force, Kind};
 use crate::settings::{node_named, parse_intervention};
 
 #[derive(Args)]
@@ -60,6 +61,8 @@ pub struct Arguments {
     /// Save who regulates whom as a 0/1 matrix (CSV, row -> column), without self-regulation.
     #[arg(long, value_name = "FILE")]
     save_graph: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -83,7 +86,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let n = arguments.n.unwrap_or(if arguments.deterministic { 1 } else { 100 });
     check_size(n, world.names().len())?;
     let intervention = arguments.intervention(&world)?;
-    check_outputs(arguments.out.as_deref(), &[&arguments.save_network, &arguments.save_graph])?;
+    let others = [(&arguments.save_network, Kind::Network), (&arguments.save_graph, Kind::Graph)];
+    let input = arguments.network.as_deref();
+    check_outputs(&arguments.force, arguments.out.as_deref(), world.names(), &others, input)?;
     let stream = noise_of(Seed::new(arguments.seed), &intervention, world.names());
     let data = world.experiment(&intervention, n as usize, stream)?;
 
@@ -96,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         (0..regulations.len()).for_each(|gene| regulations[gene][gene] = false);
         save(path, |out| write_matrix(out, world.names(), &regulations).map_err(io::Error::other))?;
         if let Err(NetworkError::Cycle { cycle }) = world.network().dag() {
-            eprintln!(
+            tell!(
                 "note: the graph has a cycle ({} -> {}); commands that need an acyclic graph will refuse it",
                 cycle.join(" -> "),
                 cycle[0]

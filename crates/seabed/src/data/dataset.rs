@@ -14,6 +14,10 @@ use super::error::DataError;
 use super::names::{Names, check_names, closest, index, position};
 use super::wording::{Excerpt, Place};
 
+/// The largest value, up or down, that is computed with: fits and designs refuse larger ones. They must be typing errors,
+/// and their squares soon overflow.
+pub const MOST_VALUE: f64 = 1e100;
+
 /// Samples of the variables, each with the set of variables that were intervened on.
 ///
 /// A *regime* is a set of targets; rows of the same regime were drawn from the same distribution up to the

@@ -81,23 +81,49 @@ pub fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
 ) -> io::Result<()> {
+    let Some(Part { path, before, part }) = open_part(path)? else {
+        let mut writer = BufWriter::new(OpenOptions::new().write(true).open(path)?);
+        write(&mut writer)?;
+        return writer.flush();
+    };
+    let mut writer = BufWriter::with_capacity(1 << 16, part.as_file());
+    write(&mut writer)?;
+    writer.flush()?;
+    drop(writer);
+    if let Some(before) = before {
+        part.as_file().set_permissions(before.permissions())?;
+    }
+    part.as_file().sync_all()?;
+    part.persist(&path).map_err(|error| error.error)?;
+    sync_directory(directory_of(&path))
+}
+
+/// Can [`write_atomically`] write this file? For programs that work long before they write. Leaves nothing behind.
+pub fn check_writable(path: &Path) -> io::Result<()> {
+    open_part(path).map(|_| ())
+}
+
+/// A temporary file, which is to take the place of `path` and of what was there `before`.
+struct Part {
+    path: PathBuf,
+    before: Option<fs::Metadata>,
+    part: tempfile::NamedTempFile,
+}
+
+/// None for what is not a regular file: it is written to directly.
+fn open_part(path: &Path) -> io::Result<Option<Part>> {
     let before = match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
         // Standard output may be a regular file, but replacing it would cut it off from whoever writes to it.
         Ok(metadata) if !metadata.is_file() || path.starts_with("/dev") || path.starts_with("/proc") => {
-            let mut writer = BufWriter::new(OpenOptions::new().write(true).open(path)?);
-            write(&mut writer)?;
-            return writer.flush();
+            return Ok(None);
         }
         Ok(metadata) => Some(metadata),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
     let path: PathBuf = if before.is_some() { fs::canonicalize(path)? } else { path.to_path_buf() };
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    let directory = directory_of(&path);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".seabed-").suffix(".part");
     #[cfg(unix)]
@@ -114,16 +140,11 @@ pub fn write_atomically(
             io::Error::new(error.kind(), format!("there is no folder {}", directory.display()))
         }
     })?;
-    let mut writer = BufWriter::with_capacity(1 << 16, part.as_file());
-    write(&mut writer)?;
-    writer.flush()?;
-    drop(writer);
-    if let Some(before) = before {
-        part.as_file().set_permissions(before.permissions())?;
-    }
-    part.as_file().sync_all()?;
-    part.persist(&path).map_err(|error| error.error)?;
-    sync_directory(directory)
+    Ok(Some(Part { path, before, part }))
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The new name is on disk only when the directory is synced; systems that cannot open directories do not need this.

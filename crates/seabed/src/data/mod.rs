@@ -26,9 +26,11 @@ mod wording;
 pub use self::csv::{read_csv, read_csv_from, write_csv};
 #[cfg(feature = "parquet")]
 pub use self::parquet::{read_parquet, write_parquet};
-pub use dataset::Dataset;
+pub use dataset::{Dataset, MOST_VALUE};
 pub use error::{Cells, DataError};
-pub use files::{check_table_path, read_table, read_table_observed, write_atomically, write_table};
+pub use files::{
+    check_table_path, check_writable, read_table, read_table_observed, write_atomically, write_table,
+};
 pub use graph_error::GraphFileError;
 pub use graph_file::{GraphFile, read_graph, read_graph_from, write_graph, write_matrix};
 pub use layout::ReadOptions;

@@ -37,6 +37,14 @@ pub enum NameError {
         /// The name as it was given.
         name: Excerpt,
     },
+    /// A name that no table can show.
+    #[error("the name of column {column} has {letters} characters; shorten it to at most {LONGEST_NAME}")]
+    TooLong {
+        /// 1-based.
+        column: usize,
+        /// Its length.
+        letters: usize,
+    },
     /// Two variables of one name.
     #[error("columns {first} and {second} are both called {name}; give each column its own name")]
     Duplicate {
@@ -74,9 +82,12 @@ pub enum NameError {
     Reserved,
 }
 
+/// Characters of a name.
+const LONGEST_NAME: usize = 1000;
+
 /// Checks that every name is valid and that no two are the same.
 ///
-/// A name is not blank, has no white space around it, no control character and no `;`, and is not
+/// A name is not blank, has at most 1000 characters, no white space around it, no control character and no `;`, and is not
 /// `intervention_targets`. White space around the names in a file is removed when the file is read.
 pub fn check_names(names: &[String]) -> Result<(), NameError> {
     check_numbered(names.iter().enumerate().map(|(k, name)| (k + 1, name.as_str())))
@@ -91,6 +102,10 @@ pub(super) fn check_numbered<'a>(
         let excerpt = || Excerpt::new(name);
         if trimmed(name).is_empty() {
             return Err(NameError::Blank { column });
+        }
+        let letters = name.chars().count();
+        if letters > LONGEST_NAME {
+            return Err(NameError::TooLong { column, letters });
         }
         if name.contains(char::is_control) {
             return Err(NameError::ControlCharacter { name: excerpt(), column });

@@ -2,12 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use crate::data::MOST_VALUE;
 use crate::data::{Dataset, Names};
 use crate::graph::Node;
 use crate::scm::Intervention;
-
-/// Larger values must be typing errors, and their squares soon overflow.
-pub(super) const MOST_VALUE: f64 = 1e100;
 
 /// Values that a variable can be set to.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -2,6 +2,7 @@
 
 use super::State;
 use crate::ErrorKind;
+use crate::data::{Dataset, MOST_VALUE};
 use crate::settings::SettingsError;
 
 /// Why a fit did not give a posterior.
@@ -39,6 +40,19 @@ pub enum UnusableData {
         rows: usize,
         /// The least number.
         least: usize,
+    },
+    /// A value beyond what can be computed with.
+    #[error(
+        "row {row}, column {name:?}: {value:e} is too large to compute with; values must lie between -{MOST_VALUE:e} and \
+         {MOST_VALUE:e}: check its unit, or leave the row out"
+    )]
+    TooLarge {
+        /// The variable.
+        name: String,
+        /// Counted from 1.
+        row: usize,
+        /// The value.
+        value: f64,
     },
     /// More variables than the chains can hold.
     #[error("{got} variables: Markov chains take up to {most}; leave some out, or choose another posterior")]
@@ -103,6 +117,14 @@ pub enum StateMismatch {
     /// A setting that cannot change during a fit.
     #[error("was made with {0}")]
     Settings(&'static str),
+    /// Of another version of the program.
+    #[error("has version {found}, but this program knows version {known}; start the fit again")]
+    Version {
+        /// Its version.
+        found: u32,
+        /// Ours.
+        known: u32,
+    },
     /// Not what was written.
     #[error("is incomplete or was edited; start the fit again")]
     Damaged,
@@ -127,9 +149,13 @@ impl From<StateMismatch> for FitError {
 /// An intercept, a variance, and one row to spare.
 const LEAST_ROWS: usize = 3;
 
-/// Does every variable have enough rows in which it was not a target?
-pub(super) fn check_rows(data: &crate::data::Dataset) -> Result<(), UnusableData> {
+/// Can every value be computed with, and does every variable have enough rows in which it was not a target?
+pub(super) fn check_rows(data: &Dataset) -> Result<(), UnusableData> {
     for node in 0..data.variables() {
+        if let Some(row) = data.column(node).iter().position(|value| value.abs() > MOST_VALUE) {
+            let (name, value) = (data.names()[node].clone(), data.column(node)[row]);
+            return Err(UnusableData::TooLarge { name, row: row + 1, value });
+        }
         let rows = data.untouched_rows(node).count();
         if rows < LEAST_ROWS {
             let name = data.names()[node].clone();

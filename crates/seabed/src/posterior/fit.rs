@@ -1,6 +1,7 @@
 //! One interface for all fits: settings, where the fit starts, the result.
 
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
 
 use super::bootstrap::{self, Bootstrap};
 use super::dibs::{self, Dibs};
@@ -9,6 +10,7 @@ use super::{FitError, Knowledge, StateMismatch};
 use crate::JSON_VERSION;
 use crate::belief::GraphBelief;
 use crate::data::Dataset;
+use crate::num::fingerprint;
 use crate::num::random::Seed;
 use crate::observer::Observer;
 use crate::scm::Ensemble;
@@ -65,15 +67,45 @@ pub enum State {
     Mcmc(mcmc::State),
 }
 
+/// Counts up when older programs cannot read what is saved, or newer ones not what was.
+const STATE_VERSION: u32 = 1;
+
+/// A state in its file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedState<'a> {
+    #[serde(rename = "seabed-state")]
+    version: u32,
+    /// Of the text of `state`.
+    checksum: String,
+    #[serde(borrow)]
+    state: &'a RawValue,
+}
+
 impl State {
-    /// As JSON.
+    /// As JSON, with a version and a checksum.
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("a state is plain numbers and texts")
+        let state = serde_json::to_string(self).expect("a state is plain numbers and texts");
+        let checksum = fingerprint::of_bytes(state.bytes());
+        // Written by hand, so that the checksum is that of these very bytes.
+        format!("{{\"seabed-state\":{STATE_VERSION},\"checksum\":\"{checksum:016x}\",\"state\":{state}}}")
     }
 
-    /// The state of a JSON text.
+    /// The state of a JSON text: refused if it is not exactly what was written. States from before there were versions
+    /// are read too.
     pub fn from_json(text: &str) -> Result<Self, FitError> {
-        serde_json::from_str(text).map_err(|_| StateMismatch::Damaged.into())
+        let damaged = |_| FitError::from(StateMismatch::Damaged);
+        let Ok(saved) = serde_json::from_str::<SavedState<'_>>(text) else {
+            return serde_json::from_str(text).map_err(damaged);
+        };
+        if saved.version != STATE_VERSION {
+            return Err(StateMismatch::Version { found: saved.version, known: STATE_VERSION }.into());
+        }
+        let state = saved.state.get();
+        if format!("{:016x}", fingerprint::of_bytes(state.bytes())) != saved.checksum {
+            return Err(StateMismatch::Damaged.into());
+        }
+        serde_json::from_str(state).map_err(damaged)
     }
 
     /// Allows Markov chains this many sweeps, if fewer were allowed; nothing changes for other posteriors.

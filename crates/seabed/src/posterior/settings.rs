@@ -94,7 +94,7 @@ impl PosteriorKind {
 
 /// What a posterior knows about noise.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "write a standard deviation, \"world\" or \"learned\"")]
 pub enum NoiseSetting {
     /// Its standard deviation.
     Known(f64),

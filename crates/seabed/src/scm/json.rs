@@ -213,6 +213,7 @@ fn model(names: &Names, nodes: Vec<NodeForm>, source: &str) -> Result<Scm, ScmFi
         ScmFileError::Cycle { file: file(), cycle }
     })?;
     Scm::new(names.clone(), dag, mechanisms, noise_sd)
+        .and_then(Scm::computable)
         .map_err(|reason| ScmFileError::Model { file: file(), reason })
 }
 

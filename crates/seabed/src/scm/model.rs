@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{Intervention, Mechanism};
-use crate::data::{Dataset, Names};
+use crate::data::{Dataset, MOST_VALUE, Names};
 use crate::graph::{Dag, Node, NodeSet};
 use crate::num::random::Stream;
 
@@ -58,6 +58,17 @@ pub enum ScmError {
         /// The parameter.
         value: f64,
     },
+    /// A noise level that cannot be computed with.
+    #[error(
+        "the noise_sd of {name:?} is {value:e}: densities can be computed from {LEAST_NOISE:e} to {MOST_VALUE:e}; use \
+         another unit"
+    )]
+    ExtremeNoise {
+        /// The variable.
+        name: String,
+        /// The standard deviation.
+        value: f64,
+    },
     /// A noise level that is not a positive number.
     #[error("the noise_sd of {name:?} is {value}: standard deviations must be positive and finite")]
     Noise {
@@ -67,6 +78,9 @@ pub enum ScmError {
         value: f64,
     },
 }
+
+/// The square of a smaller standard deviation soon vanishes.
+const LEAST_NOISE: f64 = 1e-150;
 
 /// Samples whose means are kept at a time while a density is summed up.
 const BLOCK: usize = 128;
@@ -106,6 +120,18 @@ impl Scm {
         let order = dag.topological_order();
         let parents = (0..dag.len()).map(|node| dag.parents(node).iter().collect()).collect();
         Ok(Self { names, dag, order, parents, mechanisms, noise_sd })
+    }
+
+    /// The same model, unless its densities leave the range of numbers: fits make no such models, but files may hold them.
+    pub(super) fn computable(self) -> Result<Self, ScmError> {
+        let extreme = |sd: &f64| !(LEAST_NOISE..=MOST_VALUE).contains(sd);
+        match self.noise_sd.iter().position(extreme) {
+            None => Ok(self),
+            Some(node) => {
+                let (name, value) = (self.names[node].clone(), self.noise_sd[node]);
+                Err(ScmError::ExtremeNoise { name, value })
+            }
+        }
     }
 
     /// The variables' names.

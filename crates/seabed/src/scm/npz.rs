@@ -153,6 +153,7 @@ pub(super) fn ensemble_from_npz(bytes: &[u8], source: &str) -> Result<Ensemble, 
             mechanisms.ok_or_else(|| broken("parameters.npy", format!("draw {draw} does not fit")))?;
         let noise = noise_sd[draw * d..(draw + 1) * d].to_vec();
         let scm = Scm::new(Names::clone(&names), dag, mechanisms, noise)
+            .and_then(Scm::computable)
             .map_err(|reason| ScmFileError::Model { file: source.into(), reason })?;
         draws.push(scm);
     }

@@ -68,6 +68,9 @@ pub(super) const MEASURED_EVERY: u64 = 50;
 /// The last fraction of the steps grow shorter and shorter, so that particles settle.
 const SETTLING: f64 = 0.1;
 
+/// The exponential of a larger one, or of its opposite, is no number to compute with.
+const MOST_LOG_VARIANCE: f64 = 600.0;
+
 /// A warm start takes the annealing back to this fraction of where it had arrived.
 const WARM: f64 = 0.5;
 
@@ -290,16 +293,25 @@ impl State {
         if self.settings.standardise != settings.standardise {
             return other("data in other units");
         }
-        let parameters =
-            super::parameters::Layout::of(settings.family, nodes).map_or(0, |layout| layout.len() * nodes);
+        let layout = super::parameters::Layout::of(settings.family, nodes);
+        let parameters = layout.as_ref().map_or(0, |layout| layout.len() * nodes);
+        let noise = |theta: &[f64]| {
+            layout.as_ref().is_none_or(|layout| {
+                let mut nodes = theta.chunks_exact(layout.len());
+                nodes.all(|own| own[layout.log_variance()].abs() < MOST_LOG_VARIANCE)
+            })
+        };
         let whole = |particle: &Particle| {
             particle.z.len() == 2 * nodes * nodes
                 && particle.theta.len() == parameters
                 && particle.squares.len() == particle.z.len() + parameters
                 && particle.z.iter().chain(&particle.theta).chain(&particle.squares).all(|x| x.is_finite())
+                && noise(&particle.theta)
         };
+        let units = self.units.means.iter().all(|mean| mean.is_finite())
+            && self.units.scales.iter().all(|scale| *scale > 0.0 && scale.is_finite());
         let annealing = self.clock >= 0.0 && self.clock.is_finite() && self.rate.is_finite();
-        if !(annealing && self.particles.iter().all(whole)) {
+        if !(annealing && units && self.particles.iter().all(whole)) {
             return Err(StateMismatch::Damaged.into());
         }
         Ok(())

@@ -1,0 +1,168 @@
+//! What a command is about to write, checked before it works: that it can be written, that it is not also read, and that
+//! it replaces nothing but what seabed made.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use seabed::belief;
+use seabed::data::{
+    Names, ReadOptions, Sheet, TARGETS_COLUMN, check_writable, read_graph, read_table, write_matrix,
+};
+use seabed::posterior::State;
+use seabed::scm::Scm;
+use seabed::world::grn::Network;
+use seabed_lab::is_blank_form;
+use seabed_report::is_report;
+
+use crate::failure::Failure;
+
+/// The option of all commands that write files.
+#[derive(Args)]
+pub struct Force {
+    /// Replace existing files even if seabed did not make them.
+    #[arg(long)]
+    force: bool,
+}
+
+/// A file that will be written.
+pub struct Output<'a> {
+    pub path: &'a Path,
+    pub kind: Kind<'a>,
+}
+
+/// What a file holds, and so how one that seabed made is recognised.
+#[derive(Clone, Copy)]
+pub enum Kind<'a> {
+    Belief,
+    State,
+    /// A form for the laboratory; one that is filled in is the laboratory's.
+    Form,
+    /// A table with this header.
+    Header(&'a [&'a str]),
+    /// Measurements of these variables.
+    Data(&'a Names),
+    Model,
+    Graph,
+    Network,
+    /// A page or a figure.
+    Report,
+}
+
+impl Kind<'_> {
+    /// Did seabed make the file at this path?
+    fn made(&self, path: &Path) -> bool {
+        let text = || fs::read_to_string(path).unwrap_or_default();
+        let sheet = || File::open(path).ok().and_then(|file| Sheet::read(file, "").ok());
+        match self {
+            Self::Belief => belief::read(path).is_ok(),
+            Self::State => State::from_json(&text()).is_ok(),
+            Self::Form => sheet().is_some_and(|sheet| is_blank_form(&sheet)),
+            Self::Header(header) => sheet().is_some_and(|sheet| sheet.header == *header),
+            Self::Data(names) => columns(path).is_some_and(|columns| columns[..] == names[..]),
+            // Made by hand, these are not laid out as seabed lays them out.
+            Self::Model => Scm::read(path).is_ok_and(|scm| scm.to_json() == text()),
+            Self::Network => Network::read(path).is_ok_and(|network| network.to_sbml() == text()),
+            Self::Graph => read_graph(path).is_ok_and(|graph| {
+                let mut matrix = Vec::new();
+                write_matrix(&mut matrix, &graph.names, &graph.adjacency).is_ok()
+                    && matrix == text().as_bytes()
+            }),
+            Self::Report => is_report(&text()),
+        }
+    }
+}
+
+/// The variables of a table.
+fn columns(path: &Path) -> Option<Vec<String>> {
+    let is_csv = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
+    if !is_csv {
+        return Some(read_table(path, &ReadOptions::default()).ok()?.dataset.names().to_vec());
+    }
+    let mut table = csv::Reader::from_path(path).ok()?;
+    let columns = table.headers().ok()?.iter().filter(|name| *name != TARGETS_COLUMN);
+    Some(columns.map(str::to_string).collect())
+}
+
+impl Force {
+    /// Refuses outputs that cannot be written, have the name of another one or of an input, or would replace what
+    /// seabed did not make.
+    pub fn check(&self, outputs: &[Output<'_>], inputs: &[&Path]) -> Result<(), Failure> {
+        for (k, output) in outputs.iter().enumerate() {
+            let path = output.path;
+            if outputs[..k].iter().any(|other| same(other.path, path)) {
+                return Err(refused(path, "two outputs have this name; give each its own file"));
+            }
+            self.check_replaced(output, inputs)?;
+            check_writable(path).map_err(|error| Failure::writing(Some(path), error))?;
+        }
+        Ok(())
+    }
+
+    /// The same, without a look at whether it can be written: for a file that may never be.
+    pub fn check_replaced(&self, output: &Output<'_>, inputs: &[&Path]) -> Result<(), Failure> {
+        let path = output.path;
+        if inputs.iter().any(|input| same(input, path)) {
+            return Err(refused(path, "this file is read, so it cannot be written; name another one"));
+        }
+        if self.force || !path.is_file() || special(path) || output.kind.made(path) {
+            return Ok(());
+        }
+        let problem = if matches!(output.kind, Kind::Form) {
+            "the file already exists, and it is not an empty form; choose another name, or replace it with --force"
+        } else {
+            "the file already exists, and seabed did not make it; choose another name, or replace it with --force"
+        };
+        Err(refused(path, problem))
+    }
+
+    /// The same for a folder into which `files` are written: they may be there if it is `ours`.
+    pub fn check_folder(
+        &self,
+        folder: &Path,
+        ours: bool,
+        files: &[&str],
+        inputs: &[&Path],
+    ) -> Result<(), Failure> {
+        if ours {
+            return Ok(());
+        }
+        for file in files {
+            let path = folder.join(file);
+            if inputs.iter().any(|input| same(input, &path)) {
+                return Err(refused(
+                    &path,
+                    "this file is read, so it cannot be written; name another folder",
+                ));
+            }
+            if path.exists() && !self.force {
+                return Err(refused(
+                    &path,
+                    "it already exists, and seabed did not make it; choose another folder with --out, or replace it \
+                     with --force",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn refused(path: &Path, problem: &str) -> Failure {
+    Failure::Input(anyhow::anyhow!("{}: {problem}", path.display()))
+}
+
+/// A terminal, a pipe: written to, never replaced.
+fn special(path: &Path) -> bool {
+    path.starts_with("/dev") || path.starts_with("/proc")
+}
+
+/// Do both names mean the same file?
+fn same(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| -> Option<PathBuf> {
+        fs::canonicalize(path).ok().or_else(|| {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            Some(fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?.join(path.file_name()?))
+        })
+    };
+    a == b && !special(a) || matches!((place(a), place(b)), (Some(a), Some(b)) if a == b && !special(&a))
+}

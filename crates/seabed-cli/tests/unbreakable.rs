@@ -1,0 +1,416 @@
+//! What must never happen: a crash, work or files lost, a wrong input taken in silence.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+fn seabed(folder: &Path, arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seabed"));
+    command.current_dir(folder).args(arguments.split_whitespace());
+    command
+}
+
+#[cfg(unix)]
+mod signals {
+    use std::io::Read;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A loop of many short fits: whenever the signal comes, the next fit sees it.
+    const LOOP: &str = "rounds = 900\ntiming = false\n[world]\nnodes = 4\nmechanism = \"linear\"\nobservations = 20\n\
+                        [posterior]\nkind = \"bootstrap\"\ndraws = 5\n[design]\nstrategy = \"random\"\nbatch = 1\n";
+
+    fn signal(process: u32, name: &str) {
+        assert!(Command::new("kill").args([name, &process.to_string()]).status().unwrap().success());
+    }
+
+    /// The loop is interrupted after its first round.
+    fn interrupted(name: &str) -> (Option<i32>, String) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("c.toml"), LOOP).unwrap();
+        let mut run = seabed(folder.path(), "run c.toml");
+        let mut child = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // The heading is printed after the first round.
+        child.stdout.as_mut().unwrap().read_exact(&mut [0; 10]).unwrap();
+        signal(child.id(), name);
+        let output = child.wait_with_output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    }
+
+    #[test]
+    fn schedulers_and_closed_terminals_interrupt_as_ctrl_c_does() {
+        for name in ["-INT", "-TERM", "-HUP"] {
+            let (code, said) = interrupted(name);
+            assert_eq!(code, Some(130), "{name}: {said}");
+            assert!(said.contains("interrupted; nothing is lost"), "{name}: {said}");
+        }
+    }
+
+    /// A command under `nohup` outlives its terminal.
+    #[test]
+    fn nohup_is_obeyed() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("c.toml"), LOOP.replace("900", "20")).unwrap();
+        let mut child = Command::new("nohup")
+            .current_dir(folder.path())
+            .args([env!("CARGO_BIN_EXE_seabed"), "run", "c.toml"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0; 10]).unwrap();
+        signal(child.id(), "-HUP");
+        std::thread::sleep(Duration::from_millis(10));
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+
+    /// Nobody reads the notes of a study, or they cannot be written: it goes on.
+    #[test]
+    fn a_study_does_not_need_its_notes_read() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("c.toml"), LOOP.replace("900", "[1, 2]")).unwrap();
+        let all = |errors: Stdio, out: &str| {
+            let mut sweep = seabed(folder.path(), &format!("sweep c.toml --out {out}"));
+            sweep.stderr(errors).output().unwrap()
+        };
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let ended = all(full.into(), "full");
+        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+        // A pipe without a reader.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        assert_eq!(all(writer.into(), "closed").status.code(), Some(0));
+        let results = |out: &str| fs::read(folder.path().join(out).join("results.csv")).unwrap();
+        assert_eq!(results("full"), results("closed"));
+    }
+}
+
+#[track_caller]
+fn done(folder: &Path, arguments: &str) -> String {
+    let output = seabed(folder, arguments).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The message of a command that ends with this exit code.
+#[track_caller]
+fn failed(folder: &Path, arguments: &str, code: i32) -> String {
+    let output = seabed(folder, arguments).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{arguments}: {errors}");
+    errors
+}
+
+/// Every file in a folder and below, with its bytes.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(contents(&path));
+        } else {
+            all.insert(path.clone(), fs::read(path).unwrap());
+        }
+    }
+    all
+}
+
+/// A folder with simulated data, their model, a fast configuration and a campaign.
+fn prepared() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let world = "simulate er --nodes 3 --n 40 --mechanism linear --seed 1";
+    done(at, &format!("{world} --out d.csv --save-scm w.json --save-graph g.csv"));
+    let config = "rounds = 1\ntiming = false\n[world]\nnodes = 3\nmechanism = \"linear\"\nobservations = 20\n\
+                  [posterior]\nkind = \"bootstrap\"\ndraws = 5\n[design]\nstrategy = \"random\"\nbatch = 1\n";
+    fs::write(at.join("c.toml"), config).unwrap();
+    done(at, "lab new cells.lab --from d.csv");
+    done(at, "lab new cells.lab --variables cells.toml");
+    done(at, "lab add cells.lab d.csv");
+    folder
+}
+
+#[test]
+fn files_of_the_user_are_never_replaced_unasked() {
+    let folder = prepared();
+    let at = folder.path();
+    done(at, "run c.toml --out rr");
+    for (file, text) in [
+        ("mine/data.csv", "my,own,data\n1,2,3\n"),
+        ("mine2/results.csv", "mine\n"),
+        ("mine3/variables.toml", "mine = true\n"),
+        ("mine4/figures/edges.svg", "<svg/>"),
+        ("mine5/config.toml", "rounds = 3\n"),
+        ("note.csv", "a,b\n1,2\n"),
+        ("note.json", "{}"),
+        ("note.html", "<html>"),
+    ] {
+        let path = at.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let before = contents(at);
+    for line in [
+        "run c.toml --out mine",
+        "run c.toml --out mine5",
+        "run mine5/config.toml --out mine5 --force",
+        "sweep c.toml --out mine2",
+        "demo --out mine2",
+        "lab export cells.lab --out mine3",
+        "lab report cells.lab --out cells.lab",
+        "design d.csv --out d.csv --posterior bootstrap --draws 5",
+        "design d.csv --out ./d.csv --posterior bootstrap --draws 5 --force",
+        "design d.csv --out note.csv --posterior bootstrap --draws 5",
+        "design d.csv --curves note.csv --posterior bootstrap --draws 5",
+        "simulate scm --scm w.json --save-graph w.json",
+        "simulate scm --scm w.json --save-graph w.json --force",
+        "simulate scm --scm w.json --save-graph note.csv",
+        "simulate scm --scm w.json --save-scm note.json",
+        "simulate scm --scm w.json --out note.csv",
+        "fit d.csv --posterior mcmc-linear --state q.json --out q.json",
+        "fit d.csv --posterior bootstrap --out note.json",
+        "fit d.csv --posterior mcmc-linear --state note.json",
+        "fit d.csv --posterior mcmc-linear --state d.csv --force",
+        "report rr --out rr/config.toml",
+        "report rr --out rr/config.toml --force",
+        "report rr --out note.html",
+        "lab rehearse d.csv --scm w.json --out w.json",
+    ] {
+        failed(at, line, 2);
+        assert!(contents(at) == before, "{line} changed something");
+    }
+    let said = failed(at, "run c.toml --out mine", 2);
+    assert!(said.contains("data.csv: it already exists, and seabed did not make it"), "{said}");
+    // Asked for, or of its own making, everything is replaced.
+    for line in [
+        "run c.toml --out mine --force",
+        "run c.toml --out mine",
+        "run c.toml --out rr --set rounds=2",
+        "sweep c.toml --out mine2 --force",
+        "sweep c.toml --out mine2",
+        "lab export cells.lab --out mine3 --force",
+        "lab export cells.lab --out mine3",
+        "design d.csv --out form.csv --curves curves.csv --posterior bootstrap --draws 5",
+        "design d.csv --out form.csv --curves curves.csv --posterior bootstrap --draws 6",
+        "simulate scm --scm w.json --seed 2 --out d.csv",
+        "simulate er --nodes 3 --seed 2 --out d.csv --save-scm w.json --save-graph g.csv",
+        "fit d.csv --posterior mcmc-linear --sweeps 50 --state s.json --out b.npz",
+        "fit d.csv --posterior mcmc-linear --sweeps 50 --state s.json --out b.npz",
+        "fit d.csv --posterior mcmc-linear --sweeps 80 --resume s.json --state s.json --out b.npz",
+        "report rr --out page.html",
+        "report rr --out page.html",
+        "report rr",
+        "report rr",
+    ] {
+        done(at, line);
+    }
+    // A form that was filled in is the laboratory's.
+    let form = fs::read_to_string(at.join("form.csv")).unwrap();
+    fs::write(at.join("form.csv"), form.replacen(",,", ",1.5,", 1)).unwrap();
+    let said = failed(at, "design d.csv --out form.csv --posterior bootstrap --draws 5", 2);
+    assert!(said.contains("it is not an empty form"), "{said}");
+}
+
+#[test]
+fn outputs_are_checked_before_the_work_and_results_are_printed_whatever_happens_to_them() {
+    let folder = prepared();
+    let at = folder.path();
+    // So much work that the test would not end.
+    for line in [
+        "fit d.csv --posterior bootstrap --draws 1000000 --out nowhere/b.npz",
+        "fit d.csv --posterior mcmc-linear --sweeps 1000000000 --state nowhere/s.json",
+        "design d.csv --posterior bootstrap --draws 100000 --out nowhere/f.csv",
+    ] {
+        assert!(failed(at, line, 1).contains("there is no folder nowhere"), "{line}");
+    }
+    let before = fs::read(at.join("cells.lab")).unwrap();
+    failed(at, "lab propose cells.lab --posterior bootstrap --out nowhere/f.csv", 1);
+    assert!(fs::read(at.join("cells.lab")).unwrap() == before && !at.join("cells.lab-wal").exists());
+    if cfg!(target_os = "linux") {
+        std::os::unix::fs::symlink("/dev/full", at.join("full.npz")).unwrap();
+        let output = seabed(at, "fit d.csv --posterior bootstrap --draws 5 --out full.npz").output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("X1"), "the edges are printed");
+    }
+}
+
+#[test]
+fn extreme_numbers_are_named_by_row_and_column() {
+    let folder = prepared();
+    let at = folder.path();
+    let data = fs::read_to_string(at.join("d.csv")).unwrap();
+    for value in ["1e160", "-1e308"] {
+        let mut lines: Vec<String> = data.lines().map(String::from).collect();
+        let (_, rest) = lines[3].split_once(',').unwrap();
+        lines[3] = format!("{value},{rest}");
+        fs::write(at.join("big.csv"), lines.join("\n")).unwrap();
+        for kind in ["bootstrap", "mcmc-linear", "mcmc-gp", "dibs-linear", "dibs-nonlinear", "dibs-bge"] {
+            let said = failed(at, &format!("fit big.csv --posterior {kind}"), 2);
+            assert!(said.contains("row 3, column \"X1\""), "{said}");
+        }
+        failed(at, "fit big.csv --posterior bootstrap --single", 2);
+        failed(at, "design big.csv", 2);
+        let said = failed(at, "lab add cells.lab big.csv", 2);
+        assert!(said.contains("row 3") && said.contains("X1") && said.contains("too large"), "{said}");
+    }
+    let model = fs::read_to_string(at.join("w.json")).unwrap();
+    let noise = model.split("\"noise_sd\":").nth(1).unwrap().split([',', '}']).next().unwrap();
+    for extreme in ["5e-324", "1e308"] {
+        fs::write(
+            at.join("e.json"),
+            model.replace(&format!("\"noise_sd\":{noise}"), &format!("\"noise_sd\":{extreme}")),
+        )
+        .unwrap();
+        let said = failed(at, "simulate scm --scm e.json", 2);
+        assert!(said.contains("noise_sd") && said.contains(extreme), "{said}");
+    }
+    fs::write(at.join("long.csv"), format!("a,{}\n1,2\n3,5\n2,2\n7,1\n", "b".repeat(70_000))).unwrap();
+    assert!(failed(at, "fit long.csv", 2).contains("has 70000 characters"));
+}
+
+#[test]
+fn settings_have_limits_and_messages_in_words() {
+    let folder = prepared();
+    let at = folder.path();
+    for (line, said) in [
+        ("sweep c.toml --plan --out s --set seed=[]", "seed = []: list at least one value"),
+        ("sweep c.toml --plan --out s --set world.nodes=[]", "world.nodes = []: list at least one value"),
+        (
+            "run c.toml --out s --set seed=-1",
+            "seed: -1 is not what is expected here: write a whole number from 0 on",
+        ),
+        ("run c.toml --out s --set seed=18446744073709551615", "seed: "),
+        ("run c.toml --out s --set posterior.draws=4294967296", "choose a number from 1 to"),
+        ("run c.toml --out s --set world.nodes=1000000", "choose a number from 1 to"),
+        ("run c.toml --out s --set rounds=1000000000", "choose a number from 0 to"),
+        (
+            "run c.toml --out s --set posterior.noise=loud",
+            "write a standard deviation, \"world\" or \"learned\"",
+        ),
+        ("demo --out s --seed 18446744073709551615", "is not in"),
+        ("sweep --preset paper-dream-10 --plan --out s --networks MISSING", "there is no such folder"),
+        ("design d.csv --evaluations 1000000000000", "it must be from 1 to 10000"),
+        ("design d.csv --batch 1000000", "it must be from 1 to 10000"),
+        ("fit d.csv --posterior bootstrap --single --draws 7", "--draws does not apply to --single"),
+        ("fit d.csv --posterior dibs-linear --draws 7", "--draws does not apply"),
+        ("fit d.csv --particles 7", "--particles does not apply"),
+        ("fit d.csv --posterior bootstrap --chains 7", "--chains does not apply"),
+        ("design w.json --knowledge MISSING", "--knowledge applies to data"),
+        ("design w.json --ignore NOPE", "--ignore applies to data"),
+        ("design w.json --draws 7", "--draws applies to data"),
+        ("design d.csv --posterior dibs-linear --draws 7", "--draws does not apply"),
+        ("design d.csv --grid 1,2", "--grid applies to --values grid only"),
+    ] {
+        let errors = failed(at, line, 2);
+        assert!(errors.contains(said) && !errors.contains("usize"), "{line}: {errors}");
+        assert!(!at.join("s").exists(), "{line} wrote something");
+    }
+}
+
+#[test]
+fn a_damaged_state_is_refused_in_words() {
+    let folder = prepared();
+    let at = folder.path();
+    for kind in ["mcmc-linear --sweeps 50", "dibs-linear --steps 60 --particles 2"] {
+        done(at, &format!("fit d.csv --posterior {kind} --state s.json"));
+        let saved = fs::read_to_string(at.join("s.json")).unwrap();
+        let digit = saved.rfind(|c: char| c.is_ascii_digit()).unwrap();
+        let mut edited = saved.clone();
+        edited.replace_range(digit..=digit, if &saved[digit..=digit] == "1" { "2" } else { "1" });
+        let cut = saved[..saved.len() / 2].to_string();
+        for damaged in [edited, cut, "{}".into(), "[".into()] {
+            fs::write(at.join("x.json"), damaged).unwrap();
+            for how in ["--resume", "--warm-start"] {
+                let said = failed(at, &format!("fit d.csv --posterior {kind} {how} x.json"), 2);
+                assert!(said.contains("is incomplete or was edited"), "{said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_laboratory_recognises_measurements_whatever_file_they_come_in() {
+    let folder = prepared();
+    let at = folder.path();
+    let data = fs::read_to_string(at.join("d.csv")).unwrap();
+    fs::write(at.join("windows.csv"), data.replace('\n', "\r\n")).unwrap();
+    fs::write(at.join("more.csv"), format!("{data}\n")).unwrap();
+    let world = "simulate er --nodes 3 --n 40 --mechanism linear --seed 1";
+    done(at, &format!("{world} --out d.parquet"));
+    for file in ["windows.csv", "more.csv", "d.parquet"] {
+        let said = failed(at, &format!("lab add cells.lab {file}"), 2);
+        assert!(said.contains("40 of its 40 rows are in the campaign already"), "{said}");
+        assert!(done(at, &format!("lab add cells.lab {file} --new")).contains("added 0 rows"));
+    }
+    assert!(done(at, "lab record cells.lab windows.csv").contains("nothing new (40 already known"));
+    let added = format!("{data}{}\n", data.lines().nth(1).unwrap().replace(['1', '2'], "3"));
+    fs::write(at.join("grown.csv"), added).unwrap();
+    let said = failed(at, "lab add cells.lab grown.csv", 2);
+    assert!(said.contains("40 of its 41 rows") && said.contains("--new adds only the other 1"), "{said}");
+    assert!(done(at, "lab add cells.lab grown.csv --new").contains("added 1 rows"));
+    assert!(done(at, "lab add cells.lab windows.csv --again").contains("added 40 rows"));
+}
+
+#[test]
+fn spreadsheets_run_nothing_that_is_written_for_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let rows: String = (0..30).map(|k| format!("{},{},{}\n", k % 7, (k * k) % 11, k % 5)).collect();
+    fs::write(at.join("d.csv"), format!("=cmd|' /C calc'!A0,@b,-c\n{rows}")).unwrap();
+    done(at, "lab new c.lab --from d.csv");
+    done(at, "lab new c.lab --variables c.toml --note =1+1");
+    done(at, "lab add c.lab d.csv");
+    done(at, "lab propose c.lab --posterior bootstrap --batch 2 --set posterior.draws=5 --out form.csv");
+    done(at, "lab export c.lab");
+    for file in [
+        "form.csv",
+        "c-export/data.csv",
+        "c-export/experiments.csv",
+        "c-export/actions.csv",
+        "c-export/edges.csv",
+    ] {
+        let text = fs::read_to_string(at.join(file)).unwrap();
+        for cell in text.split([',', '\n']).map(|cell| cell.trim_matches('"')) {
+            let formula = cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err();
+            assert!(!formula, "{file}: {cell}");
+        }
+    }
+    // Filled in, the form comes back with its names.
+    let form = fs::read_to_string(at.join("form.csv")).unwrap();
+    fs::write(
+        at.join("form.csv"),
+        form.replace(",,", ",1.5,").replace(",,", ",1.5,").replace(",1.5,1.5\n", ",1.5,\n"),
+    )
+    .unwrap();
+    let recorded = done(at, "lab record c.lab form.csv");
+    assert!(recorded.contains("2 done"), "{recorded}\n{form}");
+    assert!(failed(at, "lab add c.lab c-export/data.csv", 2).contains("30 of its 30 rows"));
+}
+
+/// Only where permissions bind: the superuser may write anywhere.
+#[cfg(unix)]
+#[test]
+fn a_campaign_that_cannot_be_written_can_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = prepared();
+    let at = folder.path().join("media");
+    fs::create_dir(&at).unwrap();
+    fs::copy(folder.path().join("cells.lab"), at.join("cells.lab")).unwrap();
+    let mode = |mode: u32| fs::set_permissions(&at, fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o555);
+    if fs::write(at.join("probe"), "").is_ok() {
+        mode(0o755);
+        return;
+    }
+    for line in ["status media/cells.lab", "check media/cells.lab", "export media/cells.lab --out export"] {
+        done(folder.path(), &format!("lab {line}"));
+    }
+    let said = failed(folder.path(), "lab undo media/cells.lab", 1);
+    assert!(said.contains("can only be read"), "{said}");
+    mode(0o755);
+}
