@@ -424,7 +424,8 @@ fn compare(
     let (models, graphs) = twin.for_the_library();
     let belief = Belief { models: &models, graphs: Some(&graphs) };
     for (k, (strategy, goal, question)) in questions(twin).into_iter().enumerate() {
-        let designer = Designer { strategy, goal, samples: 8000, replicates, ..Designer::default() };
+        let designer =
+            Designer { strategy, goal, samples: 8000, replicates: replicates.into(), ..Designer::default() };
         let fast = if batch.len() == 1 {
             designer.score(belief, batch, Seed::new(3), &()).unwrap()[0]
         } else {
@@ -511,7 +512,7 @@ proptest! {
         let (models, graphs) = twin.for_the_library();
         let belief = Belief { models: &models, graphs: Some(&graphs) };
         for (strategy, goal, question) in questions(&twin) {
-            let designer = Designer { strategy, goal, samples: 60, replicates, ..Designer::default() };
+            let designer = Designer { strategy, goal, samples: 60, replicates: replicates.into(), ..Designer::default() };
             let worth = designer.score(belief, std::slice::from_ref(&design), Seed::new(seed), &()).unwrap()[0];
             let most = question.loss(&twin.weights);
             prop_assert!(worth.nats <= most + 1e-12, "{strategy:?} {goal:?}: {} of {most}", worth.nats);
