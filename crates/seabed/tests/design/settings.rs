@@ -130,11 +130,10 @@ fn unknown_variables_are_refused() {
 fn settings_become_a_designer() {
     let settings =
         DesignSettings { values: ValuesName::Grid, grid: vec![1.0], batch: 3, ..DesignSettings::default() };
-    assert_eq!(
-        settings.designer(),
-        Designer { values: Values::Grid(vec![1.0]), batch: 3, ..Designer::default() }
-    );
-    assert_eq!(DesignSettings::default().designer(), Designer::default());
+    // Studies keep the paper's temperature.
+    let usual = Designer { temperature: Temperature::Given(2.0), ..Designer::default() };
+    assert_eq!(settings.designer(), Designer { values: Values::Grid(vec![1.0]), batch: 3, ..usual.clone() });
+    assert_eq!(DesignSettings::default().designer(), usual);
     assert_eq!(settings.check(), Ok(()));
     let refuse =
         |range| DesignSettings { range, ..DesignSettings::default() }.check().unwrap_err().to_string();
