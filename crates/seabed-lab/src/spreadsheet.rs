@@ -16,7 +16,7 @@ pub(super) fn harmless_cell(text: &str) -> Cow<'_, str> {
     if runs(text) { format!("'{text}").into() } else { text.into() }
 }
 
-/// The text that was made [harmless](harmless_cell).
+/// The text that was made harmless.
 pub fn original_cell(text: &str) -> &str {
     text.strip_prefix('\'').filter(|_| runs(text)).unwrap_or(text)
 }
