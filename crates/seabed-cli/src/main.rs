@@ -31,6 +31,7 @@ mod sweep;
 mod wording;
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand};
 
@@ -65,10 +66,15 @@ const DEFECT: u8 = 70;
 
 /// The last line of defence: a panic is one sentence that says what to do.
 fn explain_panics() {
+    static TOLD: AtomicBool = AtomicBool::new(false);
     let in_full = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         // The decoder panics on a damaged file, which is reported as an error instead.
         if std::thread::current().name() == Some(seabed::data::parquet::DECODER_THREAD) {
+            return;
+        }
+        // Several threads may meet the same defect.
+        if TOLD.swap(true, Ordering::Relaxed) {
             return;
         }
         let payload = panic.payload();

@@ -146,6 +146,9 @@ pub(super) fn evaluated(
     designs: Vec<Intervention>,
     evaluator: &dyn Evaluator,
 ) -> Result<Vec<Evaluated>, Stopped> {
+    if designs.is_empty() {
+        return Ok(Vec::new());
+    }
     let information = evaluator.evaluate(&designs)?;
     let pairs = designs.into_iter().zip(information);
     Ok(pairs.map(|(design, information)| Evaluated { design, information }).collect())

@@ -236,3 +236,24 @@ fn too_many_paths_are_refused() {
     let error = designer.design(belief, &Constraints::range(3, 0.0, 1.0), Seed::new(1), &()).unwrap_err();
     assert!(error.to_string().contains("more than fit in memory; lower samples to"), "{error}");
 }
+
+/// Rows and experiments are weighed against each other under graphs too: the dearer experiments are, the fewer there are.
+#[test]
+fn automatic_replicates_work_under_graphs() {
+    let fit = fit(Family::Linear);
+    let belief = Belief { models: &fit.ensemble, graphs: fit.graphs.as_ref() };
+    let designer = Designer {
+        strategy: Strategy::GreedyEdges,
+        replicates: Replicates::Auto,
+        batch: 5,
+        ..Designer::default()
+    };
+    let experiments = |experiment_cost: f64| {
+        let constraints = Constraints { experiment_cost, ..Constraints::range(3, -3.0, 3.0) };
+        let batch = designer.design(belief, &constraints, Seed::new(1), &()).unwrap();
+        assert_eq!(batch.chosen.iter().map(|chosen| chosen.rows).sum::<usize>(), 5);
+        batch.chosen.len()
+    };
+    assert!(experiments(0.0) > 1);
+    assert_eq!(experiments(1000.0), 1);
+}
