@@ -98,11 +98,13 @@ class _Held:
             self.schema.release(ctypes.byref(self.schema))
 
 
-def read_stream(table: Any, texts: frozenset[str]) -> tuple[list[str], list[Any], int, Any]:
+def read_stream(
+    table: Any, texts: frozenset[str], left_out: frozenset[str]
+) -> tuple[list[str], list[Any], int, Any]:
     """Names, columns, the number of rows, and what must be kept until the columns have been copied.
 
     A column of numbers is a list of pieces (float64); one that is named in ``texts`` is a list with a text, a list of texts or
-    ``None`` per row.
+    ``None`` per row; those in ``left_out`` are empty.
     """
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype = ctypes.c_void_p
@@ -128,6 +130,8 @@ def read_stream(table: Any, texts: frozenset[str]) -> tuple[list[str], list[Any]
             for k, kind in enumerate(kinds):
                 child = array.children[k].contents
                 start = array.offset + child.offset
+                if names[k] in left_out:
+                    continue
                 if names[k] in texts:
                     columns[k].extend(_texts(kind, child, start, array.length))
                 else:
@@ -154,7 +158,8 @@ def _view(array: _Array, buffer: int, dtype: str, start: int, count: int) -> npt
     if count == 0 or not address:
         return np.empty(0, dtype=kind)
     raw = (ctypes.c_uint8 * (kind.itemsize * count)).from_address(address + kind.itemsize * start)
-    return np.frombuffer(raw, dtype=kind)
+    found: npt.NDArray[Any] = np.frombuffer(memoryview(raw), dtype=kind)
+    return found
 
 
 def _bits(array: _Array, buffer: int, start: int, count: int) -> npt.NDArray[np.bool_]:

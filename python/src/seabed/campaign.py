@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import os
@@ -15,6 +16,7 @@ import pandas as pd
 
 from . import _seabed
 from ._files import read_bytes, write_atomically
+from ._frames import frame_of, typed
 from ._progress import Progress, checked_seed, checked_threads, shown
 from ._settings import as_json
 from .data import DataLike, Dataset, as_dataset
@@ -110,7 +112,7 @@ class Campaign:
     @property
     def variables(self) -> pd.DataFrame:
         """One row per variable: name, unit, transform, and what it can be set to."""
-        return pd.DataFrame(json.loads(self._file.variables()[0]))
+        return frame_of(json.loads(self._file.variables()[0]))
 
     @property
     def data(self) -> Dataset | None:
@@ -123,7 +125,7 @@ class Campaign:
         """The probability of every edge, row -> column, of the newest belief; None before the first."""
         rows = self._file.edge_probabilities()
         names = list(self.variables["name"])
-        return None if rows is None else pd.DataFrame(rows, index=names, columns=names)
+        return None if rows is None else frame_of(rows, index=names, columns=names)
 
     def add(
         self,
@@ -229,7 +231,7 @@ class Campaign:
         proposed = made(text, [chosen["experiment"] for chosen in form["batch"]])
         if form["belief"].get("warning"):
             warnings.warn(form["belief"]["warning"], UserWarning, stacklevel=2)
-        return proposed
+        return dataclasses.replace(proposed, names=list(self.variables["name"]))
 
     def form(self, proposal: int | None = None) -> pd.DataFrame:
         """The form of a proposal to fill in, with the results recorded so far.
@@ -252,7 +254,7 @@ class Campaign:
         names = list(self.variables["name"])
         frame = pd.read_csv(io.StringIO(self._file.form(proposal)), dtype={name: float for name in names})
         texts = [column for column in frame.columns if column not in names and column != "replicate"]
-        return frame.astype({column: object for column in texts}).fillna({column: "" for column in texts})
+        return typed(frame.astype({column: object for column in texts}).fillna({column: "" for column in texts}))
 
     def record(self, form: pd.DataFrame | str | os.PathLike[str], *, again: bool = False, note: str = "") -> dict[str, Any]:
         """Records a filled-in form.

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ._arrow import read_stream
+from ._frames import frame_of
 from ._progress import Progress, shown
 from ._seabed import Table
 from .errors import DataError, SettingsError
@@ -80,7 +81,7 @@ class Dataset:
             data = data.to_pandas()
         if isinstance(data, (str, os.PathLike)):
             raise DataError(f"{data!r} is the name of a file; read it with seabed.Dataset.read")
-        found, columns, targets, rows, kept = _columns(data, names)
+        found, columns, targets, rows, kept = _columns(data, names, frozenset(left_out))
         missing = [name for name in left_out if name not in found and name != TARGETS_COLUMN]
         if missing:
             raise DataError(f"ignore: there is no column {missing[0]!r}; the columns are {', '.join(found)}")
@@ -200,7 +201,7 @@ class Dataset:
         >>> seabed.Dataset({"a": [1.0, 2.0]}).to_pandas().columns.tolist()
         ['a', 'intervention_targets']
         """
-        frame = pd.DataFrame({name: self._table.column(k) for k, name in enumerate(self.names)})
+        frame = frame_of({name: self._table.column(k) for k, name in enumerate(self.names)})
         texts = np.array([";".join(members) for members in self._table.target_sets()], dtype=object)
         frame[TARGETS_COLUMN] = texts[self._table.set_of_row()]
         return frame
@@ -291,11 +292,11 @@ def _names_list(names: Iterable[str], what: str) -> list[str]:
     return listed
 
 
-#: Names, columns in pieces, the column of targets, the number of rows, and what must be kept until all is copied.
+#: Names, columns in pieces (none of those to leave out), the column of targets, the number of rows, and what must be kept until all is copied.
 _Parts: TypeAlias = "tuple[list[str], list[list[npt.NDArray[np.float64]]], Any, int, Any]"
 
 
-def _columns(data: Any, names: Sequence[str] | None) -> _Parts:
+def _columns(data: Any, names: Sequence[str] | None, left_out: frozenset[str]) -> _Parts:
     if isinstance(data, pd.Series) or (isinstance(data, np.ndarray) and data.ndim != 2):
         raise DataError("a table is needed: rows are samples and columns are variables")
     if isinstance(data, np.ndarray):
@@ -303,22 +304,22 @@ def _columns(data: Any, names: Sequence[str] | None) -> _Parts:
     if names is not None:
         raise SettingsError("names: only an array needs names; the columns of other tables have their own")
     if isinstance(data, pd.DataFrame):
-        return _of_pandas(data)
+        return _of_pandas(data, left_out)
     if hasattr(data, "__arrow_c_stream__"):
-        found, columns, rows, kept = read_stream(data, frozenset([TARGETS_COLUMN]))
+        found, columns, rows, kept = read_stream(data, frozenset([TARGETS_COLUMN]), left_out)
         at = found.index(TARGETS_COLUMN) if TARGETS_COLUMN in found else None
         targets = None if at is None else columns.pop(at)
         if at is not None:
             found.pop(at)
         return found, columns, targets, rows, kept
     if isinstance(data, Mapping):
-        return _of_pandas(_frame(dict(data)))
+        return _of_pandas(_frame(dict(data)), left_out)
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
         if not all(isinstance(row, Mapping) for row in data):
             raise DataError("a list of rows must be a list of dicts: {name: value, …}; for an array use numpy")
         if len(data) == 0:
             raise DataError("there are no rows; at least one sample is needed")
-        return _of_pandas(_frame(list(data)))
+        return _of_pandas(_frame(list(data)), left_out)
     raise DataError(
         f"{type(data).__name__} is no table: give a DataFrame, an Arrow table, an array, a dict or a list of dicts"
     )
@@ -326,7 +327,7 @@ def _columns(data: Any, names: Sequence[str] | None) -> _Parts:
 
 def _frame(data: Any) -> pd.DataFrame:
     try:
-        return pd.DataFrame(data)
+        return frame_of(data)
     except ValueError as error:
         raise DataError(f"these columns are no table: {error}") from error
 
@@ -345,13 +346,15 @@ def _of_array(data: npt.NDArray[Any], names: Sequence[str] | None) -> _Parts:
     return found, [[numbers[:, k]] for k in range(variables)], None, rows, None
 
 
-def _of_pandas(frame: pd.DataFrame) -> _Parts:
+def _of_pandas(frame: pd.DataFrame, left_out: frozenset[str]) -> _Parts:
     if frame.columns.nlevels > 1:
         raise DataError("the columns have several levels; give each one name")
     labels = [str(label) for label in frame.columns]
     at = labels.index(TARGETS_COLUMN) if TARGETS_COLUMN in labels else None
     columns = [
-        [_pandas_column(frame.iloc[:, k], name)] for k, name in enumerate(labels) if k != at
+        [] if name in left_out else [_pandas_column(frame.iloc[:, k], name)]
+        for k, name in enumerate(labels)
+        if k != at
     ]
     found = [name for k, name in enumerate(labels) if k != at]
     targets = None if at is None else frame.iloc[:, at]

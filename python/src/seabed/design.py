@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import pandas as pd
 
 from . import _seabed
+from ._frames import frame_of
 from ._progress import Progress, checked_seed, checked_threads, shown
 from ._settings import as_json
 from .data import TARGETS_COLUMN, DataLike, Dataset, as_dataset
@@ -106,7 +107,7 @@ class Batch(Sequence[Trial]):
         rows = [[getattr(trial, column) for column in columns] for trial in self.trials]
         ids = [trial.id for trial in self.trials]
         index = pd.Index(ids, name="trial") if any(i is not None for i in ids) else None
-        return pd.DataFrame(rows, columns=columns, index=index)
+        return frame_of(rows, columns=columns, index=index)
 
     def to_pandas(self) -> pd.DataFrame:
         """The form to fill in: one row per outcome, targets set, all other variables missing.
@@ -121,7 +122,7 @@ class Batch(Sequence[Trial]):
             row: dict[str, Any] = {name: trial.targets.get(name, float("nan")) for name in self.names}
             row[TARGETS_COLUMN] = ";".join(name for name in self.names if name in trial.targets)
             records.extend([row] * trial.rows)
-        return pd.DataFrame(records, columns=[*self.names, TARGETS_COLUMN])
+        return frame_of(records, columns=[*self.names, TARGETS_COLUMN])
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draws what values of each target are worth, and what was chosen, by matplotlib.
@@ -200,7 +201,7 @@ def made(text: str, ids: Iterable[int | str | None] | None = None) -> Batch:
         )
         for chosen, name in zip(form["batch"], names, strict=True)
     ]
-    evaluated = pd.DataFrame(
+    evaluated = frame_of(
         [
             (dict(item["targets"]), item["information"], item["standard_error"])
             for item in parts["evaluated"]
@@ -531,7 +532,7 @@ def score(
         found, unit = _seabed.score(
             belief._belief, request, goal, listed, checked_seed(seed), checked_threads(threads), callback
         )
-    frame = pd.DataFrame(
+    frame = frame_of(
         [(dict(one), information, error) for one, (information, error) in zip(listed, found, strict=True)],
         columns=["targets", "information", "standard_error"],
     )

@@ -13,6 +13,7 @@ import pandas as pd
 
 from . import _seabed
 from ._files import read_bytes, write_atomically
+from ._frames import typed
 from ._progress import Progress, checked_seed, checked_threads, shown
 from ._settings import Knowledge, knowledge_json, posterior_json
 from .data import TARGETS_COLUMN, DataLike, Dataset, as_dataset
@@ -369,13 +370,14 @@ class Experiment:
             measured = frame.iloc[row][others if others else self._names]
             if not bool(measured.isna().all()):
                 kept.append(row)
+        values = frame.to_numpy(dtype=np.float64, copy=True)
         for row, trial in enumerate(expected):
             for name, value in trial.targets.items():
-                if bool(pd.isna(frame.iat[row, self._names.index(name)])):
-                    frame.iat[row, self._names.index(name)] = value
+                if np.isnan(values[row, self._names.index(name)]):
+                    values[row, self._names.index(name)] = value
         if kept:
             targets = [list(expected[row].targets) for row in kept]
-            self._take(Dataset(frame.iloc[kept], interventions=targets))
+            self._take(Dataset(values[kept], names=self._names, interventions=targets))
         numbers = {trial.id for trial in trials}
         self._pending = [trial for trial in self._pending if trial.id not in numbers]
 
@@ -406,4 +408,4 @@ def _outcome_frame(outcomes: Any, names: list[str], expected: list[Trial]) -> pd
     lacking = [name for name in names if name not in frame.columns and name not in ever_set]
     if lacking:
         raise DataError(f"the outcomes have no column {lacking[0]!r}; missing values are NaN")
-    return frame.reindex(columns=names).astype(float)
+    return typed(frame.reindex(columns=names).astype(float))

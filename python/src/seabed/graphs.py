@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ._frames import frame_of, typed
 from ._seabed import graph_distances
 from .errors import DataError
 
@@ -31,17 +32,19 @@ def as_frame(graph: GraphLike, names: list[str] | None = None, what: str = "the 
     if missing or extra:
         said = f"missing: {', '.join(missing)}" if missing else f"not expected: {', '.join(extra)}"
         raise DataError(f"{what} has other variables: {said}")
-    return frame.loc[names, names]
+    return typed(frame.loc[names, names])
 
 
 def _frame(graph: GraphLike, names: list[str] | None, what: str) -> pd.DataFrame:
     if hasattr(graph, "adjacency") and hasattr(graph, "nodes"):
-        import networkx as nx
-
-        nodes = list(graph.nodes)
-        rows = nx.to_numpy_array(graph, nodelist=nodes, weight=None) != 0
-        labels = [str(node) for node in nodes]
-        return pd.DataFrame(rows, index=labels, columns=labels)
+        place = {node: k for k, node in enumerate(graph.nodes)}
+        rows = np.zeros((len(place), len(place)), dtype=bool)
+        for source, target in graph.edges():
+            rows[place[source], place[target]] = True
+            if not graph.is_directed():
+                rows[place[target], place[source]] = True
+        labels = [str(node) for node in place]
+        return frame_of(rows, index=labels, columns=labels)
     if isinstance(graph, pd.DataFrame):
         labels = [str(label) for label in graph.columns]
         if graph.shape[0] != graph.shape[1] or [str(label) for label in graph.index] != labels:
@@ -49,16 +52,16 @@ def _frame(graph: GraphLike, names: list[str] | None, what: str) -> pd.DataFrame
                 graph = graph.set_axis(labels, axis=0)
             else:
                 raise DataError(f"{what} must have the same names for rows and columns, in the same order")
-        return pd.DataFrame(_zeros_and_ones(graph.to_numpy(), what), index=labels, columns=labels)
+        return frame_of(_zeros_and_ones(graph.to_numpy(), what), index=labels, columns=labels)
     if hasattr(graph, "graph") and isinstance(graph.graph, pd.DataFrame):
         return graph.graph
-    rows = _zeros_and_ones(np.asarray(graph), what)
-    if rows.ndim != 2 or rows.shape[0] != rows.shape[1]:
-        raise DataError(f"{what} must be a square matrix, row -> column; it has shape {rows.shape}")
-    labels = names if names is not None else [f"X{k + 1}" for k in range(len(rows))]
-    if len(labels) != len(rows):
-        raise DataError(f"{what} has {len(rows)} variables; {len(labels)} are expected")
-    return pd.DataFrame(rows, index=labels, columns=labels)
+    matrix = _zeros_and_ones(np.asarray(graph), what)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise DataError(f"{what} must be a square matrix, row -> column; it has shape {matrix.shape}")
+    labels = names if names is not None else [f"X{k + 1}" for k in range(len(matrix))]
+    if len(labels) != len(matrix):
+        raise DataError(f"{what} has {len(matrix)} variables; {len(labels)} are expected")
+    return frame_of(matrix, index=labels, columns=labels)
 
 
 def _zeros_and_ones(values: npt.NDArray[Any], what: str) -> npt.NDArray[np.bool_]:

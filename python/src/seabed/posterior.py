@@ -14,6 +14,7 @@ import pandas as pd
 
 from . import _seabed
 from ._files import read_bytes, write_atomically
+from ._frames import frame_of, typed
 from ._progress import Progress, checked_seed, checked_threads, shown
 from ._settings import Knowledge, knowledge_json, posterior_json
 from .data import DataLike, Dataset, as_dataset
@@ -98,7 +99,7 @@ class Ensemble:
         flat = self._belief.predict(int(n), settings, checked_seed(seed), checked_threads(threads))
         rows = flat.reshape(-1, len(self.names))
         index = pd.MultiIndex.from_product([range(len(self)), range(int(n))], names=["draw", "row"])
-        return pd.DataFrame(rows, columns=self.names, index=index)
+        return frame_of(rows, columns=self.names, index=index)
 
     def __repr__(self) -> str:
         return f"Ensemble: {len(self)} models of {len(self.names)} variables"
@@ -144,7 +145,7 @@ class Fit:
     def edge_probabilities(self) -> pd.DataFrame:
         """The probability of every edge, row -> column, of shape (variables, variables)."""
         names = self.names
-        return pd.DataFrame(self._belief.edge_probabilities(), index=names, columns=names)
+        return frame_of(self._belief.edge_probabilities(), index=names, columns=names)
 
     @property
     def edges(self) -> pd.DataFrame:
@@ -152,14 +153,14 @@ class Fit:
         matrix = self.edge_probabilities.to_numpy()
         names = np.array(self.names, dtype=object)
         pairs = np.argwhere(~np.eye(len(names), dtype=bool))
-        frame = pd.DataFrame(
+        frame = frame_of(
             {
                 "source": names[pairs[:, 0]],
                 "target": names[pairs[:, 1]],
                 "probability": matrix[pairs[:, 0], pairs[:, 1]],
             }
         )
-        return frame.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
+        return typed(frame.sort_values("probability", ascending=False, kind="stable", ignore_index=True))
 
     @property
     def edge_entropy(self) -> float:
@@ -202,7 +203,7 @@ class Fit:
     @property
     def median_graph(self) -> pd.DataFrame:
         """The edges with a probability above one half, row -> column; it may have cycles."""
-        return self.edge_probabilities > 0.5
+        return typed(self.edge_probabilities > 0.5)
 
     def to_networkx(self, draw: int | Literal["median"] = "median") -> nx.DiGraph[str]:
         """The median graph, or that of a draw, as a :class:`networkx.DiGraph`.
@@ -223,11 +224,12 @@ class Fit:
             graphs = self.graphs
             if isinstance(draw, bool) or not hasattr(draw, "__index__") or not 0 <= int(draw) < len(graphs):
                 raise SettingsError(f"draw = {draw!r}: give \"median\" or a number from 0 to {len(graphs) - 1}")
-            frame = pd.DataFrame(graphs[int(draw)], index=self.names, columns=self.names)
+            frame = frame_of(graphs[int(draw)], index=self.names, columns=self.names)
         found = to_networkx(frame)
-        probabilities = self.edge_probabilities
+        place = {name: k for k, name in enumerate(self.names)}
+        probabilities = self._belief.edge_probabilities()
         for source, target in found.edges:
-            found.edges[source, target]["probability"] = float(probabilities.at[source, target])
+            found.edges[source, target]["probability"] = float(probabilities[place[source], place[target]])
         return found
 
     def to_json(self) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from . import _seabed
 from ._files import read_bytes, write_atomically
+from ._frames import frame_of
 from ._progress import checked_seed, checked_threads
 from ._settings import as_json
 from .data import Dataset
@@ -49,7 +50,7 @@ class World:
     @property
     def graph(self) -> pd.DataFrame:
         """Who causes whom, row -> column; that of a gene network may have cycles."""
-        return pd.DataFrame(self._world.graph(), index=self.names, columns=self.names, dtype=bool)
+        return frame_of(self._world.graph(), index=self.names, columns=self.names, dtype=bool)
 
     def to_networkx(self) -> nx.DiGraph[str]:
         """The graph as a :class:`networkx.DiGraph`."""
