@@ -71,7 +71,7 @@ def test_tqdm_shows_progress(capsys: pytest.CaptureFixture[str], data: seabed.Da
     assert len(fit.names) == 4
 
 
-# Says when the interrupt was sent and when it was seen; Python itself is asked to make up its mind within a second.
+# Says how much the processor did between the interrupt and its end: on one thread and an idle machine, that is the time.
 INTERRUPTED = """
 import os, signal, sys, threading, time
 import seabed
@@ -83,7 +83,7 @@ sent = None
 def interrupt():
     global sent
     time.sleep(float(sys.argv[3]))
-    sent = time.monotonic()
+    sent = time.process_time()
     os.kill(os.getpid(), signal.SIGINT)
 
 fit = seabed.fit(data, "mcmc-linear", draws=200) if what == "design" else None
@@ -92,12 +92,12 @@ try:
     if what == "design":
         seabed.design(fit, 10, samples=20000, max_targets=3, evaluations=100)
     elif what == "study":
-        seabed.Study({"seeds": 4, "world": {"nodes": 30}, "posterior": {"steps": 100000}}, "study").run()
+        seabed.Study({"seeds": 4, "world": {"nodes": 30}, "posterior": {"steps": 100000}}, "study").run(jobs=1)
     else:
         seabed.fit(data, what, **eval(sys.argv[4]))
     print("finished")
 except KeyboardInterrupt:
-    print(time.monotonic() - sent)
+    print(time.process_time() - sent)
 """
 
 
@@ -120,12 +120,12 @@ def test_control_c_stops_within_a_second(what: str, rows: int, after: float, opt
         text=True,
         timeout=120,
         check=False,
+        env={**os.environ, "RAYON_NUM_THREADS": "1"},
     )
     assert done.stdout and done.stdout.strip() != "finished", done.stdout + done.stderr
     seconds = float(done.stdout.strip().splitlines()[-1])
     print(f"{what}: stopped after {seconds:.2f} s")
-    # On a machine that does nothing else it is below 1; a busy one may be slow to give us the processor.
-    assert seconds < 1.0 + 0.5 * os.getloadavg()[0], f"{what} took {seconds:.2f} s to stop"
+    assert seconds < 1.0, f"{what} took {seconds:.2f} s to stop"
 
 
 def test_an_interrupted_ask_goes_on(world: seabed.World) -> None:
