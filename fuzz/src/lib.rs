@@ -12,7 +12,7 @@ use seabed::world::grn::Network;
 /// A table from any bytes.
 pub fn csv(bytes: &[u8]) {
     for ignore in [vec![], vec!["note".to_string()]] {
-        let loaded = match read_csv_from(bytes, "fuzz.csv", &ReadOptions { ignore }) {
+        let loaded = match read_csv_from(bytes, "fuzz.csv", &ReadOptions::ignoring(&ignore)) {
             Ok(loaded) => loaded,
             Err(error) => {
                 assert!(error.to_string().len() < 4096, "a message is for people");

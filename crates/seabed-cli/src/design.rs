@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use seabed::belief::{self, GraphBelief};
-use seabed::data::{Dataset, write_atomically};
+use seabed::data::{DataSummary, is_table_path, write_atomically};
 use seabed::design::{
     Belief, DesignError, Designer, Estimator, Goal, Replicates, Strategy, Temperature, Values,
 };
@@ -26,7 +26,7 @@ use crate::failure::Failure;
 use crate::fit::read_knowledge;
 use crate::outputs::{Force, Kind, Output};
 use crate::progress::{Bar, stop_on_interrupt};
-use crate::read::read_data;
+use crate::read::{TableOptions, read_data};
 use crate::strategy::StrategyOptions;
 use crate::wording::{POSTERIOR_HELP, posterior_parser};
 
@@ -42,8 +42,10 @@ pub use question::parse_goal;
     after_help = "Example: seabed design data.csv --batch 8 --target X1 --target X3 --levels X3=0,1,2 --out batch.csv"
 )]
 pub struct Arguments {
-    /// A belief or an ensemble (.npz, .json), or data to fit first (.csv, .parquet).
-    belief: PathBuf,
+    /// A belief or an ensemble (.npz, .json), or data to fit first (.csv, .tsv, .txt, .xlsx, .parquet, - for standard input;
+    /// several files are read as one table).
+    #[arg(required = true)]
+    belief: Vec<PathBuf>,
     /// Number of experiments.
     #[arg(long, default_value_t = 10, value_name = "COUNT", allow_negative_numbers = true)]
     batch: usize,
@@ -91,13 +93,12 @@ pub struct Arguments {
     /// Forbidden and required edges (.toml) when fitting data.
     #[arg(long, value_name = "FILE")]
     knowledge: Option<PathBuf>,
-    /// A column of the data to leave out (repeatable).
-    #[arg(long, value_name = "COLUMN")]
-    ignore: Vec<String>,
+    #[command(flatten)]
+    table: TableOptions,
     /// Seed of the fit, the simulated outcomes and the random choices.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Write the batch as a form for the laboratory (.csv).
+    /// Write the batch as a form for the laboratory (.csv, or .xlsx for Excel).
     #[arg(long, value_name = "FILE", conflicts_with = "scored")]
     out: Option<PathBuf>,
     /// Write the information of every value tried (.csv).
@@ -171,7 +172,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let form = arguments
         .out
         .as_ref()
-        .map_or(Ok(()), |path| save(path, |out| write_form(out, names, &print::form(&batch, names))));
+        .map_or(Ok(()), |path| save(path, |out| write_form(out, path, names, &print::form(&batch, names))));
     let (seconds, cpu_seconds) = used();
     let written = if arguments.json {
         let mut value = print::as_json(&batch, &ensemble, seconds, cpu_seconds);
@@ -189,7 +190,7 @@ fn check_options(arguments: &Arguments) -> Result<(), Failure> {
     let of_fit = [
         (arguments.draws.is_some(), "--draws"),
         (arguments.knowledge.is_some(), "--knowledge"),
-        (!arguments.ignore.is_empty(), "--ignore"),
+        (arguments.table.given().is_some(), arguments.table.given().unwrap_or_default()),
     ];
     let posterior = PosteriorSettings::for_own_data(arguments.posterior).check(None)?;
     let fitted = fits_first(&arguments.belief);
@@ -197,8 +198,10 @@ fn check_options(arguments: &Arguments) -> Result<(), Failure> {
     let problem = if let Some(option) = ignored {
         format!(
             "{option} applies to data that are fitted first; {} is what was learned already: leave it out",
-            arguments.belief.display()
+            arguments.belief[0].display()
         )
+    } else if !fitted && arguments.belief.len() > 1 {
+        format!("{} is what was learned already: name it alone", arguments.belief[0].display())
     } else if arguments.draws.is_some() && matches!(posterior, Posterior::Dibs(_)) {
         "--draws does not apply to this --posterior; see --help".into()
     } else if !arguments.grid.is_empty() && !matches!(arguments.values, ValuesName::Grid) {
@@ -209,10 +212,9 @@ fn check_options(arguments: &Arguments) -> Result<(), Failure> {
     Err(Failure::Input(anyhow::anyhow!(problem)))
 }
 
-/// Is this a table of data rather than a belief?
-fn fits_first(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
-    matches!(extension.as_deref(), Some("csv" | "parquet"))
+/// Are these tables of data rather than a belief?
+fn fits_first(paths: &[PathBuf]) -> bool {
+    is_table_path(&paths[0])
 }
 
 fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
@@ -220,21 +222,20 @@ fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
     let curves =
         arguments.curves.as_deref().map(|path| Output { path, kind: Kind::Header(&print::CURVES_HEADER) });
     let outputs: Vec<Output<'_>> = form.into_iter().chain(curves).collect();
-    let mut inputs: Vec<&Path> = vec![&arguments.belief];
+    let mut inputs: Vec<&Path> = arguments.belief.iter().map(PathBuf::as_path).collect();
     inputs.extend(arguments.knowledge.as_deref());
     arguments.force.check(&outputs, &inputs)
 }
 
-/// What is believed, and the data it was fitted to, if any.
-type Believed = (Ensemble, Option<GraphBelief>, Option<Dataset>);
+/// What is believed, and the data it was fitted to in brief, where they are known.
+type Believed = (Ensemble, Option<GraphBelief>, Option<DataSummary>);
 
 fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, Failure> {
-    let path = &arguments.belief;
-    if !fits_first(path) {
-        let (models, graphs) = belief::read(path)?;
-        return Ok((models, graphs, None));
+    if !fits_first(&arguments.belief) {
+        let (models, graphs) = belief::read(&arguments.belief[0])?;
+        return Ok((models, graphs, belief::remembered(&arguments.belief[0])?));
     }
-    let data = read_data(path, &arguments.ignore)?;
+    let data = read_data(&arguments.belief, &arguments.table)?.dataset;
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
     let mut settings = PosteriorSettings::for_own_data(arguments.posterior);
     settings.draws = arguments.draws.unwrap_or(settings.draws);
@@ -248,7 +249,7 @@ fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, 
     if let Some(warning) = &fit.warning {
         tell!("warning: {warning}");
     }
-    Ok((fit.ensemble, fit.graphs, Some(data)))
+    Ok((fit.ensemble, fit.graphs, Some(DataSummary::of(&data))))
 }
 
 /// Everything but the strategy and the goal, for which the belief must be known.

@@ -19,7 +19,7 @@ mod study;
 mod style;
 mod svg;
 
-pub use model::{InformationCurve, Intervention, Line, MetricRow, Run, RunView, Setting, Study};
+pub use model::{InformationCurve, Intervention, Line, MetricRow, Run, RunView, Setting, Study, Table};
 pub use page::{Section, is_report, page};
 
 /// A page on a study alone.

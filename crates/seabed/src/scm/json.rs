@@ -24,9 +24,11 @@ struct EnsembleForm {
     names: Vec<String>,
     weights: Vec<f64>,
     draws: Vec<DrawForm>,
-    /// Not needed for the models; [`graphs_of_json`] reads them.
+    /// Not needed for the models; [`part_of_json`] reads them.
     #[serde(default, rename = "graphs")]
     _graphs: IgnoredAny,
+    #[serde(default, rename = "data")]
+    _data: IgnoredAny,
 }
 
 #[derive(Deserialize)]
@@ -101,23 +103,32 @@ pub(super) fn ensemble_from_json(text: &[u8], source: &str) -> Result<Ensemble, 
         .map_err(|reason| ScmFileError::Ensemble { file: source.into(), reason })
 }
 
-/// The text of the graphs, if they are there.
-pub(super) fn graphs_of_json<'a>(text: &'a [u8], source: &str) -> Result<Option<&'a [u8]>, ScmFileError> {
+/// The text of the field `part`, `graphs` or `data`, if it is there.
+pub(super) fn part_of_json<'a>(
+    text: &'a [u8],
+    part: &str,
+    source: &str,
+) -> Result<Option<&'a [u8]>, ScmFileError> {
     #[derive(Deserialize)]
-    struct Graphs<'a> {
+    struct Parts<'a> {
         #[serde(borrow)]
         graphs: Option<&'a RawValue>,
+        #[serde(borrow)]
+        data: Option<&'a RawValue>,
     }
-    let found: Graphs = parse(text, source)?;
-    Ok(found.graphs.map(|graphs| graphs.get().as_bytes()))
+    let found: Parts = parse(text, source)?;
+    let part = if part == "data" { found.data } else { found.graphs };
+    Ok(part.map(|text| text.get().as_bytes()))
 }
 
-/// An ensemble as JSON text, with the JSON text `graphs` as one more field.
-pub(super) fn ensemble_to_json(ensemble: &Ensemble, graphs: Option<&str>) -> String {
+/// An ensemble as JSON text, with the JSON texts `graphs` and `data` as fields of their own.
+pub(super) fn ensemble_to_json(ensemble: &Ensemble, graphs: Option<&str>, data: Option<&str>) -> String {
     let draw = |scm: &Scm| format!("{{\"nodes\": {}}}", one_line_each(&nodes(scm), "   "));
     let draws: Vec<String> = ensemble.draws().iter().map(draw).collect();
     let (names, weights) = (one_line(&ensemble.names()[..]), one_line(ensemble.weights()));
-    let graphs = graphs.map_or(String::new(), |graphs| format!(",\n \"graphs\": {graphs}"));
+    let part =
+        |name: &str, text: Option<&str>| text.map_or(String::new(), |text| format!(",\n \"{name}\": {text}"));
+    let graphs = part("graphs", graphs) + &part("data", data);
     let draws = draws.join(",\n  ");
     format!("{{\"names\": {names},\n \"weights\": {weights},\n \"draws\": [\n  {draws}]{graphs}}}\n")
 }
