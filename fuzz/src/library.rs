@@ -16,7 +16,7 @@ use seabed::world::grn::Network;
 /// A table from any bytes.
 pub fn csv(bytes: &[u8]) {
     for ignore in [vec![], vec!["note".to_string()]] {
-        let loaded = match read_csv_from(bytes, "fuzz.csv", &ReadOptions { ignore }) {
+        let loaded = match read_csv_from(bytes, "fuzz.csv", &ReadOptions::ignoring(&ignore)) {
             Ok(loaded) => loaded,
             Err(error) => {
                 assert!(error.to_string().len() < 4096, "a message is for people");
@@ -89,8 +89,7 @@ pub fn npz(bytes: &[u8]) {
     let sound = two_draws().to_npz();
     let mut old = zip::ZipArchive::new(Cursor::new(&sound[..])).expect("written above");
     let mut new = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    let stored =
-        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     let changed = MEMBERS[usize::from(*which) % MEMBERS.len()];
     for name in MEMBERS {
         let mut part = Vec::new();

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use seabed::data::{
-    DataError, Dataset, Names, ReadOptions, check_names, closest, did_you_mean, position,
-    read_table_observed, write_table,
+    DataError, Dataset, Names, ReadOptions, check_names, closest, did_you_mean, position, read_tables,
+    write_table,
 };
 use seabed::design::{Constraints, NamedConstraints};
 use seabed::graph::NodeSet;
@@ -111,7 +111,7 @@ impl Table {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(Self, Vec<String>)> {
         watched(py, None, progress.as_ref(), |observer| {
-            let loaded = read_table_observed(&path, &ReadOptions { ignore }, observer)?;
+            let loaded = read_tables(&[path], &ReadOptions::ignoring(&ignore), observer)?;
             let warnings = loaded.warnings.iter().map(ToString::to_string).collect();
             Ok((Self::of(loaded.dataset), warnings))
         })

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use seabed::belief::{self, GraphBelief};
-use seabed::data::{Dataset, far_values, traps, write_atomically};
+use seabed::data::{DataSummary, Dataset, far_values, is_table_path, traps, write_atomically};
 use seabed::design::{
     Belief, DesignError, Designer, Estimator, Goal, Replicates, Strategy, Temperature, Values,
 };
@@ -26,7 +26,7 @@ use crate::failure::Failure;
 use crate::fit::read_knowledge;
 use crate::outputs::{Force, Kind, Output};
 use crate::progress::{Bar, stop_on_interrupt};
-use crate::read::{read_data, warn};
+use crate::read::{TableOptions, read_data, warn};
 use crate::strategy::StrategyOptions;
 use crate::wording::posterior_parser;
 
@@ -42,8 +42,10 @@ pub use question::parse_goal;
     after_help = "Example: seabed design data.csv --batch 8 --target X1 --target X3 --levels X3=0,1,2 --out batch.csv"
 )]
 pub struct Arguments {
-    /// A belief or an ensemble (.npz, .json), or data to fit first (.csv, .parquet).
-    belief: PathBuf,
+    /// A belief or an ensemble (.npz, .json), or data to fit first (.csv, .tsv, .txt, .xlsx, .parquet, - for standard input;
+    /// several files are read as one table).
+    #[arg(required = true)]
+    belief: Vec<PathBuf>,
     /// Number of experiments.
     #[arg(long, default_value_t = 10, value_name = "COUNT", allow_negative_numbers = true)]
     batch: usize,
@@ -92,13 +94,12 @@ pub struct Arguments {
     /// Forbidden and required edges (.toml) when fitting data.
     #[arg(long, value_name = "FILE")]
     knowledge: Option<PathBuf>,
-    /// A column of the data to leave out (repeatable).
-    #[arg(long, value_name = "COLUMN")]
-    ignore: Vec<String>,
+    #[command(flatten)]
+    table: TableOptions,
     /// Seed of the fit, the simulated outcomes and the random choices.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Write the batch as a form for the laboratory (.csv).
+    /// Write the batch as a form for the laboratory (.csv, or .xlsx for Excel).
     #[arg(long, value_name = "FILE", conflicts_with = "scored")]
     out: Option<PathBuf>,
     /// Write the information of every value tried (.csv).
@@ -145,7 +146,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check_options(arguments)?;
     check_outputs(arguments)?;
     stop_on_interrupt();
-    let (ensemble, graphs, data) = believed(arguments, asked)?;
+    let Believed { ensemble, graphs, summary, data } = believed(arguments, asked)?;
     let mut warnings = data.as_ref().map_or(Vec::new(), traps);
     designer.strategy = asked.unwrap_or(Strategy::recommended(graphs.is_some()));
     if arguments.samples.is_none() {
@@ -166,7 +167,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let written = print::scores(arguments.json, &designs, &scores, names, used().1);
         return written.map_err(|error| Failure::writing(None, error));
     }
-    let constraints = arguments.constraints.constraints(names, data.as_ref())?;
+    let constraints = arguments.constraints.constraints(names, summary.as_ref())?;
     arguments.force.check_effort(designer.effort(belief, &constraints))?;
     let batch = designer.design(belief, &constraints, seed, &Bar::new())?;
     let settings = batch.chosen.iter().flat_map(|chosen| chosen.design.settings().iter().copied());
@@ -181,7 +182,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let form = arguments
         .out
         .as_ref()
-        .map_or(Ok(()), |path| save(path, |out| write_form(out, names, &print::form(&batch, names))));
+        .map_or(Ok(()), |path| save(path, |out| write_form(out, path, names, &print::form(&batch, names))));
     let (seconds, cpu_seconds) = used();
     let written = if arguments.json {
         let mut value = print::as_json(&batch, &ensemble, seconds, cpu_seconds);
@@ -207,7 +208,7 @@ fn check_options(arguments: &Arguments) -> Result<(), Failure> {
         (arguments.posterior.is_some(), "--posterior"),
         (arguments.draws.is_some(), "--draws"),
         (arguments.knowledge.is_some(), "--knowledge"),
-        (!arguments.ignore.is_empty(), "--ignore"),
+        (arguments.table.given().is_some(), arguments.table.given().unwrap_or_default()),
     ];
     let posterior = PosteriorSettings::for_own_data(arguments.posterior()).check(None)?;
     let fitted = fits_first(&arguments.belief);
@@ -215,8 +216,10 @@ fn check_options(arguments: &Arguments) -> Result<(), Failure> {
     let problem = if let Some(option) = ignored {
         format!(
             "{option} applies to data that are fitted first; {} is what was learned already: leave it out",
-            arguments.belief.display()
+            arguments.belief[0].display()
         )
+    } else if !fitted && arguments.belief.len() > 1 {
+        format!("{} is what was learned already: name it alone", arguments.belief[0].display())
     } else if arguments.draws.is_some() && matches!(posterior, Posterior::Dibs(_)) {
         "--draws does not apply to this --posterior; see --help".into()
     } else if !arguments.grid.is_empty() && !matches!(arguments.values, ValuesName::Grid) {
@@ -227,10 +230,9 @@ fn check_options(arguments: &Arguments) -> Result<(), Failure> {
     Err(Failure::Input(anyhow::anyhow!(problem)))
 }
 
-/// Is this a table of data rather than a belief?
-fn fits_first(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
-    matches!(extension.as_deref(), Some("csv" | "parquet"))
+/// Are these tables of data rather than a belief?
+fn fits_first(paths: &[PathBuf]) -> bool {
+    is_table_path(&paths[0])
 }
 
 fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
@@ -238,21 +240,32 @@ fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
     let curves =
         arguments.curves.as_deref().map(|path| Output { path, kind: Kind::Header(&print::CURVES_HEADER) });
     let outputs: Vec<Output<'_>> = form.into_iter().chain(curves).collect();
-    let mut inputs: Vec<&Path> = vec![&arguments.belief];
+    let mut inputs: Vec<&Path> = arguments.belief.iter().map(PathBuf::as_path).collect();
     inputs.extend(arguments.knowledge.as_deref());
     arguments.force.check(&outputs, &inputs)
 }
 
-/// What is believed, and the data it was fitted to, if any.
-type Believed = (Ensemble, Option<GraphBelief>, Option<Dataset>);
+/// What is believed, and what is known of the data it was fitted to.
+struct Believed {
+    ensemble: Ensemble,
+    graphs: Option<GraphBelief>,
+    /// In brief, where they are known.
+    summary: Option<DataSummary>,
+    /// All of them, if they were fitted just now.
+    data: Option<Dataset>,
+}
 
 fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, Failure> {
-    let path = &arguments.belief;
-    if !fits_first(path) {
-        let (models, graphs) = belief::read(path)?;
-        return Ok((models, graphs, None));
+    if !fits_first(&arguments.belief) {
+        let (ensemble, graphs) = belief::read(&arguments.belief[0])?;
+        return Ok(Believed {
+            ensemble,
+            graphs,
+            summary: belief::remembered(&arguments.belief[0])?,
+            data: None,
+        });
     }
-    let data = read_data(path, &arguments.ignore)?;
+    let data = read_data(&arguments.belief, &arguments.table)?.dataset;
     warn(&traps(&data));
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
     let mut settings = PosteriorSettings::for_own_data(arguments.posterior());
@@ -268,7 +281,8 @@ fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, 
     if let Some(warning) = &fit.warning {
         tell!("warning: {warning}");
     }
-    Ok((fit.ensemble, fit.graphs, Some(data)))
+    let summary = Some(DataSummary::of(&data));
+    Ok(Believed { ensemble: fit.ensemble, graphs: fit.graphs, summary, data: Some(data) })
 }
 
 /// Everything but the strategy and the goal, for which the belief must be known.

@@ -15,6 +15,7 @@ use clap::{Args, Subcommand};
 use seabed_lab::Lab;
 
 use crate::failure::Failure;
+use crate::wording::short;
 
 /// Manage the campaign of a real laboratory: data, proposals, results and beliefs, in one file.
 ///
@@ -103,8 +104,8 @@ fn input_error(problem: String) -> Failure {
 /// `do(A = 1 nM, B = 2)`.
 fn describe(targets: &[(String, f64)], units: &dyn Fn(&str) -> String) -> String {
     let setting = |(name, value): &(String, f64)| match units(name).as_str() {
-        "" => format!("{name} = {value}"),
-        unit => format!("{name} = {value} {unit}"),
+        "" => format!("{name} = {}", short(*value)),
+        unit => format!("{name} = {} {unit}", short(*value)),
     };
     format!("do({})", targets.iter().map(setting).collect::<Vec<_>>().join(", "))
 }

@@ -93,7 +93,8 @@ impl Kind<'_> {
     /// Did seabed make the file at this path?
     fn made(&self, path: &Path) -> bool {
         let text = || fs::read_to_string(path).unwrap_or_default();
-        let sheet = || File::open(path).ok().and_then(|file| Sheet::read(file, "").ok());
+        let sheet =
+            || File::open(path).ok().and_then(|file| Sheet::read(file, "", &ReadOptions::default()).ok());
         match self {
             Self::Belief => belief::read(path).is_ok(),
             Self::State => State::from_json(&text()).is_ok(),

@@ -160,6 +160,7 @@ fn run_view(folder: &RunFolder, title: &str) -> Result<RunView, Failure> {
             .next_back()
             .map_or(Vec::new(), |designed| InformationCurve::of(&designed.evaluated)),
         timing: vec![("fits".into(), fits), ("designs".into(), design)],
+        ..RunView::default()
     })
 }
 

@@ -16,6 +16,7 @@
 
 mod belief;
 mod digest;
+mod effects;
 mod export;
 mod form;
 mod intake;
@@ -44,6 +45,7 @@ use seabed::scm::ScmFileError;
 use seabed::settings::SettingsError;
 
 pub use belief::BeliefSummary;
+pub use effects::LabEffect;
 pub use form::{FormRow, experiment_name, is_blank_form, write_form};
 pub use intake::{AddOptions, Added};
 pub use propose::{ProposalRequest, Proposed};

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use seabed::JSON_VERSION;
 use seabed::design::{
-    Batch, Constraints, DesignError, DesignRecord, DesignSettings, Designer, ExperimentRecord, Forecast,
-    Goal, Strategy, Temperature, ValuesName,
+    Batch, Constraints, Decision, DesignError, DesignRecord, DesignSettings, Designer, ExperimentRecord,
+    Forecast, Goal, Strategy, Temperature, ValuesName,
 };
 use seabed::observer::Observer;
 use seabed::posterior::{PosteriorKind, PosteriorSettings};
@@ -132,6 +132,7 @@ struct ExperimentForm<'a> {
     standard_error: f64,
     gain: f64,
     cost: f64,
+    decides: &'a [Decision],
 }
 
 impl<'a> ExperimentForm<'a> {
@@ -143,6 +144,7 @@ impl<'a> ExperimentForm<'a> {
             standard_error: record.standard_error,
             gain: record.gain,
             cost: record.cost,
+            decides: &record.decides,
         }
     }
 }

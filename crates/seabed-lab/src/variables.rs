@@ -62,6 +62,9 @@ fn one() -> f64 {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Form {
+    /// Columns of data files that are no variables.
+    #[serde(default)]
+    ignore: Vec<String>,
     variable: Vec<Variable>,
     #[serde(default)]
     knowledge: KnowledgeForm,
@@ -72,6 +75,7 @@ struct Form {
 pub struct Variables {
     list: Vec<Variable>,
     names: Names,
+    ignored: Vec<String>,
     knowledge: Knowledge,
 }
 
@@ -131,7 +135,10 @@ impl Variables {
         }
         let knowledge = Knowledge::from_form(&form.knowledge, &names)
             .map_err(|error| wrong(format!("[knowledge]: {error}")))?;
-        let variables = Self { list, names, knowledge };
+        if let Some(both) = form.ignore.iter().find(|name| names.contains(name)) {
+            return Err(wrong(format!("{both:?} is both a variable and to be ignored; keep one of the two")));
+        }
+        let variables = Self { list, names, ignored: form.ignore, knowledge };
         variables.constraints(None, None, 1).check(&variables.names, 1).or_else(|error| match error {
             // A campaign may begin with observations alone.
             ConstraintError::NoTarget => Ok(()),
@@ -148,6 +155,11 @@ impl Variables {
     /// The names, in the order of the file.
     pub fn names(&self) -> &Names {
         &self.names
+    }
+
+    /// Columns of data files that are left out wherever they are.
+    pub fn ignored(&self) -> &[String] {
+        &self.ignored
     }
 
     /// Forbidden and required edges.
@@ -298,8 +310,17 @@ fn rounded_outward(value: f64, direction: f64) -> f64 {
     if inside && unit.is_finite() { four_digits(rounded + direction * unit) } else { rounded }
 }
 
-/// A draft variables file for data, for the user to edit: every variable can be set, within the observed range.
-pub fn draft(data: &Dataset, source: &str) -> String {
+/// A draft variables file for data, for the user to edit: every variable can be set, within the observed range; `ignored` are
+/// the columns of the file that are no variables, and are left out of all later files too.
+pub fn draft(data: &Dataset, source: &str, ignored: &[String]) -> String {
+    let ignored = match ignored {
+        [] => String::new(),
+        names => {
+            let names: Vec<String> =
+                names.iter().map(|name| KeyValue::from(name.as_str()).to_string()).collect();
+            format!("ignore = [{}]  # columns of data files that are no variables\n\n", names.join(", "))
+        }
+    };
     // The name of a file may contain a line break, which would end the comment.
     let source = source.replace(char::is_control, " ");
     let mut text = format!(
@@ -310,7 +331,7 @@ pub fn draft(data: &Dataset, source: &str) -> String {
          # intervene  can the laboratory set the variable?\n\
          # bounds     lowest and highest value it can be set to; or `levels = [0, 1, 10]`: the only ones\n\
          # cost       of an experiment on it\n\n\
-         [knowledge]\n\
+         {ignored}[knowledge]\n\
          forbidden = []  # [\"A\", \"B\"]: A is not a direct cause of B\n\
          required = []   # [\"A\", \"B\"]: A is a direct cause of B\n\
          tiers = []      # [\"A\"], [\"B\", \"C\"]: no later tier causes an earlier one\n"
@@ -424,7 +445,7 @@ mod tests {
         let names: Names = ["a\"b".to_string(), "c".to_string()].into();
         let columns = vec![vec![0.01, 50.0, 3.0], vec![-1.23456, 0.0, 2.00004]];
         let data = Dataset::with_regime(names, columns, NodeSet::empty(2)).unwrap();
-        let variables = of(&draft(&data, "d.csv")).unwrap();
+        let variables = of(&draft(&data, "d.csv", &["plate".into()])).unwrap();
         assert_eq!(variables.list()[0].transform, Transform::Log);
         assert_eq!(variables.list()[1].bounds, Some([-1.235, 2.001]));
         assert!(variables.list().iter().all(|variable| variable.intervene));

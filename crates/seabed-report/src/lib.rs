@@ -12,6 +12,7 @@ mod layout;
 mod levels;
 mod matrix;
 mod model;
+mod number;
 mod page;
 mod run;
 mod scale;
@@ -19,7 +20,8 @@ mod study;
 mod style;
 mod svg;
 
-pub use model::{InformationCurve, Intervention, Line, MetricRow, Run, RunView, Setting, Study};
+pub use model::{InformationCurve, Intervention, Line, MetricRow, Run, RunView, Setting, Study, Table};
+pub use number::short;
 pub use page::{Section, is_report, page};
 
 /// A page on a study alone.

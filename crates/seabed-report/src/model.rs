@@ -73,6 +73,23 @@ pub struct RunView {
     pub curves: Vec<InformationCurve>,
     /// (phase, seconds).
     pub timing: Vec<(String, f64)>,
+    /// Paragraphs that say in words what the page shows, before anything else.
+    pub opening: Vec<String>,
+    /// Tables of texts, after the belief.
+    pub tables: Vec<Table>,
+}
+
+/// A table of texts.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Table {
+    /// Its headline.
+    pub title: String,
+    /// A sentence below it; may be empty.
+    pub note: String,
+    /// One per column.
+    pub header: Vec<String>,
+    /// Each as long as the header.
+    pub rows: Vec<Vec<String>>,
 }
 
 impl RunView {

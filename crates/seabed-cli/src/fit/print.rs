@@ -31,6 +31,16 @@ impl Learned {
         }
     }
 
+    /// Where certainty may be false.
+    pub fn warnings(&self) -> Vec<String> {
+        let Self::Fit(fit) = self else { return Vec::new() };
+        let mut draws = fit.ensemble.draws().iter().map(Scm::dag);
+        let first = draws.next();
+        let one = fit.ensemble.draws().len() > 1 && draws.all(|graph| Some(graph) == first);
+        let warning = "all draws have the same graph: that is as sure as this model of the data can be, not as the world is";
+        one.then(|| warning.to_string()).into_iter().collect()
+    }
+
     pub fn as_json(&self, data: &Dataset, seconds: f64, cpu_seconds: f64) -> Value {
         let mut value = match self {
             Self::Fit(fit) => serde_json::to_value(fit).expect("plain numbers"),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use seabed::data::{check_writable, write_atomically};
-use seabed::design::{DesignError, ExperimentRecord, Replicates, Strategy, ValuesName};
+use seabed::design::{DesignError, ExperimentRecord, Replicates, Strategy, ValuesName, ceiling, reasons};
 use seabed::posterior::{PosteriorKind, PosteriorSettings};
 use seabed::settings::Keys;
 use seabed_lab::{LabError, ProposalRequest, Proposed, State, experiment_name, write_form};
@@ -61,7 +61,7 @@ pub struct Propose {
     /// Set any other key of the fit or the design, as for `seabed run`: --set posterior.draws=200 (repeatable).
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Where to write the form [default: batch-NNNN.csv beside the campaign].
+    /// Where to write the form, .csv or .xlsx [default: batch-NNNN.csv beside the campaign].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// A note for the history.
@@ -162,7 +162,7 @@ fn save_form(path: &Path, state: &State, proposal: i64) -> Result<(), Failure> {
         )));
     }
     let form = state.form(proposal);
-    write_atomically(path, |out| write_form(out, state.variables.names(), &form))
+    write_atomically(path, |out| write_form(out, path, state.variables.names(), &form))
         .map_err(|error| Failure::writing(Some(path), error))
 }
 
@@ -210,15 +210,26 @@ fn print_proposal(
             describe(&experiment.targets, &unit) + &times(experiment, arguments.replicates)
         );
     }
+    for (experiment, &id) in designed.batch.iter().zip(&proposed.experiments) {
+        text += &format!(
+            "{:>10}  {}: {}\n",
+            experiment_name(id),
+            describe(&experiment.targets, &unit),
+            reasons(&experiment.decides)
+        );
+    }
     let unit = proposed.strategy.parts().0.unit();
     text += &format!(
-        "together {:.3} ± {:.3} {unit} (maximum {:.3}) by {}; entropy of the edges {:.2} nats",
+        "together {:.3} ± {:.3} {unit} (the draws can tell {:.3}) by {}; entropy of the edges {:.2} nats",
         designed.information,
         designed.standard_error,
         designed.entropy,
         proposed.strategy.name(),
         belief.edge_entropy
     );
+    if let Some(caution) = ceiling(designed.information, designed.entropy) {
+        text += &format!("\n{caution}");
+    }
     for sentence in designed.forecast.iter().flat_map(|forecast| forecast.sentences()) {
         text += &format!("\n{sentence}");
     }
@@ -235,7 +246,7 @@ pub struct Form {
     file: Campaign,
     /// The number of the proposal [default: the last one].
     proposal: Option<i64>,
-    /// Where to write the form [default: batch-NNNN.csv beside the campaign]. An existing file is never replaced.
+    /// Where to write the form, .csv or .xlsx [default: batch-NNNN.csv beside the campaign]. An existing file is never replaced.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -119,6 +119,7 @@ pub fn run(d: usize, cyclic: bool) -> RunView {
         timing: vec![("fit".into(), 12.345), ("design".into(), 3.2), ("evaluate".into(), 0.021)],
         truth: Some(truth),
         curves,
+        ..RunView::default()
     }
 }
 

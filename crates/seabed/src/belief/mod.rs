@@ -26,4 +26,4 @@ pub use linear::LinearConditional;
 pub(crate) use process::Accuracy;
 pub use process::ProcessConditional;
 pub(crate) use process::{MOST_CENTRES, Regression};
-pub use saved::{Saved, from_bytes, read, to_json, to_npz};
+pub use saved::{Saved, from_bytes, read, remembered, remembered_in, to_json, to_json_of, to_npz, to_npz_of};

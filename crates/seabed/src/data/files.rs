@@ -9,31 +9,103 @@ use super::dataset::Dataset;
 use super::error::DataError;
 use super::layout::ReadOptions;
 use super::loaded::Loaded;
+use super::names::closest;
 use super::observed::ObservedReader;
 #[cfg(feature = "parquet")]
 use super::parquet::{read_parquet, write_parquet};
 use crate::observer::Observer;
 
+/// How a table is stored.
 enum Kind {
-    Csv,
+    /// Text or a workbook, perhaps compressed; the bytes tell.
+    Text,
     #[cfg(feature = "parquet")]
     Parquet,
 }
 
-/// Reads a table, `.csv` or `.parquet`.
+/// The name that stands for standard input.
+pub const STANDARD_INPUT: &str = "-";
+
+/// Reads a table: `.csv`, `.tsv`, `.txt`, `.xlsx` or `.parquet`, text also compressed (`.gz`), or standard input (`-`).
 pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Loaded, DataError> {
-    read_table_observed(path, options, &())
+    read_tables(&[path], options, &())
 }
 
-/// As [`read_table`], watched; Parquet, which takes a fraction of the time, is not.
-pub fn read_table_observed(
-    path: &Path,
+/// Reads several files as one table, watched: columns are matched by name, and a file without a column of targets holds
+/// observations. A column to ignore must be in one of the files. Parquet, which takes a fraction of the time, is not watched.
+pub fn read_tables(
+    paths: &[impl AsRef<Path>],
     options: &ReadOptions,
     observer: &dyn Observer,
 ) -> Result<Loaded, DataError> {
+    let Some((first, others)) = paths.split_first() else {
+        return Err(DataError::NotFound { file: String::new() });
+    };
+    if others.is_empty() {
+        return Ok(read_part(first.as_ref(), options, observer)?.examined());
+    }
+    let mut unknown = options.ignore.clone();
+    let mut all: Option<Loaded> = None;
+    for path in paths {
+        let path = path.as_ref();
+        let part = read_ignoring_some(path, options, &mut unknown, observer)?;
+        let Some(all) = &mut all else {
+            all = Some(part);
+            continue;
+        };
+        all.dataset.append(&part.dataset).map_err(|error| match error {
+            DataError::DifferentNames { missing, unexpected } => DataError::DifferentFiles {
+                first: shown(first.as_ref()),
+                file: shown(path),
+                missing,
+                unexpected,
+            },
+            other => other,
+        })?;
+        all.notes.extend(part.notes);
+        all.warnings.extend(part.warnings);
+    }
+    let all = all.expect("there is a first file");
+    match unknown.first() {
+        None => Ok(all.examined()),
+        Some(column) => Err(DataError::NothingToIgnore {
+            file: format!("{} files", paths.len()),
+            column: column.clone(),
+            known: all.dataset.names().to_vec(),
+            suggestion: closest(column, all.dataset.names()).map(str::to_string),
+        }),
+    }
+}
+
+/// Reads one of several files: those columns are ignored that it has. Names found are removed from `unknown`.
+fn read_ignoring_some(
+    path: &Path,
+    options: &ReadOptions,
+    unknown: &mut Vec<String>,
+    observer: &dyn Observer,
+) -> Result<Loaded, DataError> {
+    let mut options = options.clone();
+    loop {
+        match read_part(path, &options, observer) {
+            Err(DataError::NothingToIgnore { column, .. }) => {
+                options.ignore.retain(|name| name.trim() != column);
+            }
+            other => {
+                unknown.retain(|name| !options.ignore.contains(name));
+                return other;
+            }
+        }
+    }
+}
+
+/// A single file, its values not examined yet.
+fn read_part(path: &Path, options: &ReadOptions, observer: &dyn Observer) -> Result<Loaded, DataError> {
+    let name = shown(path);
+    if path == Path::new(STANDARD_INPUT) {
+        return read_csv_from(ObservedReader::new(io::stdin().lock(), 0, observer), &name, options);
+    }
     match kind(path)? {
-        Kind::Csv => {
-            let name = path.display().to_string();
+        Kind::Text => {
             let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
             let (bytes, file) = opened.map_err(|source| DataError::unreadable(name.clone(), source))?;
             read_csv_from(ObservedReader::new(file, bytes, observer), &name, options)
@@ -43,11 +115,16 @@ pub fn read_table_observed(
     }
 }
 
+/// The file as messages call it.
+fn shown(path: &Path) -> String {
+    if path == Path::new(STANDARD_INPUT) { "standard input".into() } else { path.display().to_string() }
+}
+
 /// Writes a table, `.csv` or `.parquet`, [atomically](write_atomically).
 pub fn write_table(path: &Path, dataset: &Dataset) -> Result<(), DataError> {
-    let kind = kind(path)?;
+    let kind = written_kind(path)?;
     let written = write_atomically(path, |writer| match kind {
-        Kind::Csv => write_csv(writer, dataset),
+        Kind::Text => write_csv(writer, dataset),
         #[cfg(feature = "parquet")]
         Kind::Parquet => write_parquet(writer, dataset),
     });
@@ -56,19 +133,40 @@ pub fn write_table(path: &Path, dataset: &Dataset) -> Result<(), DataError> {
 
 /// Is the path the name of a table that can be written? For programs that write other files first.
 pub fn check_table_path(path: &Path) -> Result<(), DataError> {
-    kind(path).map(|_| ())
+    written_kind(path).map(|_| ())
+}
+
+/// Is this the name of a table that can be read, rather than of something else?
+pub fn is_table_path(path: &Path) -> bool {
+    path == Path::new(STANDARD_INPUT) || (kind(path).is_ok() && !path.is_dir())
+}
+
+fn written_kind(path: &Path) -> Result<Kind, DataError> {
+    match (kind(path)?, extension(path).as_deref()) {
+        (Kind::Text, extension) if extension != Some("csv") => {
+            Err(DataError::ReadOnlyKind { file: path.display().to_string() })
+        }
+        (kind, _) => Ok(kind),
+    }
+}
+
+fn extension(path: &Path) -> Option<String> {
+    path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase)
 }
 
 fn kind(path: &Path) -> Result<Kind, DataError> {
-    let extension = path.extension().and_then(|e| e.to_str()).map(str::to_lowercase);
-    match extension.as_deref() {
-        Some("csv") => Ok(Kind::Csv),
+    let file = || path.display().to_string();
+    let compressed = extension(path).as_deref() == Some("gz");
+    let inner =
+        if compressed { path.file_stem().map(Path::new).and_then(extension) } else { extension(path) };
+    match inner.as_deref() {
+        Some("csv" | "tsv" | "tab" | "txt" | "dat" | "xlsx" | "xlsm") => Ok(Kind::Text),
         #[cfg(feature = "parquet")]
-        Some("parquet") => Ok(Kind::Parquet),
+        Some("parquet") if !compressed => Ok(Kind::Parquet),
         #[cfg(not(feature = "parquet"))]
-        Some("parquet") => Err(DataError::WithoutParquet { file: path.display().to_string() }),
-        _ if path.is_dir() => Err(DataError::Directory { file: path.display().to_string() }),
-        _ => Err(DataError::UnknownKind { file: path.display().to_string() }),
+        Some("parquet") if !compressed => Err(DataError::WithoutFeature { file: file(), feature: "parquet" }),
+        _ if path.is_dir() => Err(DataError::Directory { file: file() }),
+        _ => Err(DataError::UnknownKind { file: file() }),
     }
 }
 
@@ -110,7 +208,8 @@ fn within_folder(path: &Path) -> io::Result<PathBuf> {
     let place = fs::canonicalize(path)?;
     let is_link = fs::symlink_metadata(path)?.is_symlink();
     if is_link && !place.starts_with(fs::canonicalize(directory_of(path))?) {
-        let problem = format!("it is a symbolic link to {}, outside of its folder; name that file", place.display());
+        let problem =
+            format!("it is a symbolic link to {}, outside of its folder; name that file", place.display());
         return Err(io::Error::other(problem));
     }
     Ok(place)
@@ -225,7 +324,15 @@ mod tests {
 
     #[test]
     fn other_extensions_are_refused() {
-        let error = read_table(Path::new("data.xlsx"), &ReadOptions::default()).unwrap_err();
-        assert_eq!(error.to_string(), "data.xlsx: unknown file type; tables are .csv or .parquet files");
+        let error = read_table(Path::new("data.pdf"), &ReadOptions::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "data.pdf: unknown file type; tables are .csv, .tsv, .txt, .xlsx or .parquet (text also with .gz) files"
+        );
+        let error = check_table_path(Path::new("data.xlsx")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "data.xlsx: this kind of file is only read; tables are written as .csv or .parquet"
+        );
     }
 }

@@ -194,7 +194,7 @@ impl Designer {
             before = judged.together.nats;
             let times = rows as f64 / self.replicates.at_a_time() as f64;
             let cost = times * constraints.cost(&design) + constraints.experiment_cost;
-            Chosen { information: judged.alone, gain, cost, rows, design }
+            Chosen { information: judged.alone, gain, cost, rows, design, decides: judged.decides }
         };
         experiments.into_iter().zip(judged).map(chosen).collect()
     }
