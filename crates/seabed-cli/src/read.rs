@@ -7,6 +7,13 @@ use seabed::data::{Dataset, ReadOptions, read_table_observed};
 use crate::failure::Failure;
 use crate::progress::{Bar, stop_on_interrupt};
 
+/// Prints warnings.
+pub fn warn(warnings: &[String]) {
+    for warning in warnings {
+        tell!("warning: {warning}");
+    }
+}
+
 /// The data of a file without the ignored columns.
 pub fn read_data(path: &Path, ignore: &[String]) -> Result<Dataset, Failure> {
     stop_on_interrupt();

@@ -182,6 +182,12 @@ impl Page {
         for (path, _) in &files {
             force.check_replaced(&Output { path, kind: Kind::Report }, &inputs)?;
         }
+        if beside.is_symlink() {
+            return Err(Failure::Input(anyhow::anyhow!(
+                "{}: it is a symbolic link; remove it, or choose another name for the page with --out",
+                beside.display()
+            )));
+        }
         fs::create_dir_all(&beside).map_err(|error| Failure::writing(Some(&beside), error))?;
         for (path, text) in &files {
             write_atomically(path, |out| out.write_all(text.as_bytes()))

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use seabed::data::{
     ObservedReader, Place, ReadOptions, Sheet, SheetRow, TARGET_SEPARATOR, TARGETS_COLUMN, cell_value,
-    closest, did_you_mean, position, read_table,
+    closest, did_you_mean, position, read_parquet_from,
 };
 use seabed::graph::Node;
 use seabed::observer::Observer;
@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use super::spreadsheet::original_cell;
 use super::state::{Row, Source, State};
 use super::variables::{RESERVED, Variables};
-use super::{Lab, LabError, time};
+use super::{Lab, LabError};
 
 /// How a data file is added.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -73,7 +73,7 @@ impl Lab {
                 });
             }
             let rows = if parquet {
-                complete_rows(path, &options.ignore, &state.variables)?
+                complete_rows(content.clone(), &file, &options.ignore, &state.variables)?
             } else {
                 data_rows(
                     &Sheet::read(ObservedReader::new(&content[..], content.len() as u64, observer), &file)?,
@@ -107,7 +107,7 @@ impl Lab {
             let interventional = rows.iter().filter(|row| !row.targets.is_empty()).count();
             let incomplete = rows.iter().filter(|row| !row.is_complete()).count();
             let what = format!("{} rows of {file}", rows.len());
-            let action = change.action("add", &what, &time::now(), &options.note)?;
+            let action = change.action("add", &what, &options.note)?;
             let count = rows.len();
             let source = Source { action, file: file.clone(), sha256: sha256.clone(), rows };
             change.source(action, &source, state.variables.names(), observer)?;
@@ -263,15 +263,15 @@ fn data_rows(sheet: &Sheet, ignore: &[String], variables: &Variables) -> Result<
 
 /// The rows of a Parquet file, which must be complete.
 fn complete_rows(
-    path: &Path,
+    content: Vec<u8>,
+    file: &str,
     ignore: &[String],
     variables: &Variables,
 ) -> Result<Vec<(usize, Row)>, LabError> {
-    let data = read_table(path, &ReadOptions { ignore: ignore.to_vec() })?.dataset;
+    let data = read_parquet_from(content, file, &ReadOptions { ignore: ignore.to_vec() })?.dataset;
     let data = data.reordered(variables.names())?;
     let row = |row: usize| {
-        let place =
-            || Place { file: Some(path.display().to_string()), row: Some(row + 1), ..Place::default() };
+        let place = || Place { file: Some(file.to_string()), row: Some(row + 1), ..Place::default() };
         let cells = (0..data.variables()).map(|node| {
             let value = data.column(node)[row];
             let refusal = variables.refuses(node, value);

@@ -12,7 +12,7 @@ use seabed::graph::Node;
 use super::form::{experiment_name, experiment_number};
 use super::intake::{Columns, KnownRows, warnings};
 use super::state::{Experiment, Record, Row, State, Status};
-use super::{Lab, LabError, time};
+use super::{Lab, LabError};
 
 /// What a form changed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -86,7 +86,7 @@ impl Lab {
                 return Ok(recorded);
             }
             let kind = if amend { "amend" } else { "record" };
-            let action = change.action(kind, &what(&recorded, file), &time::now(), note)?;
+            let action = change.action(kind, &what(&recorded, file), note)?;
             let rows: Vec<(usize, &Row)> = entries.iter().map(|entry| (entry.number, &entry.row)).collect();
             recorded.warnings = warnings(&rows, state);
             recorded.action = Some(action);
@@ -142,7 +142,7 @@ impl Lab {
                 return Ok(Recorded { known: 1, ..Recorded::default() });
             }
             let what = format!("{place} corrected");
-            after.action = change.action("amend", &what, &time::now(), note)?;
+            after.action = change.action("amend", &what, note)?;
             change.record(&after, experiment.id, correction.replicate, names)?;
             Ok(Recorded { action: Some(after.action), changed: 1, ..Recorded::default() })
         })

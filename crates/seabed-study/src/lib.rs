@@ -2,9 +2,11 @@
 //!
 //! A run is a folder. Every phase of a round ends with a file that gets its name only when it is complete; a phase whose
 //! file exists is never repeated, and every phase is a function of the configuration and the files before it. So the
-//! same command continues where it was stopped, and the files come out the same.
+//! same command continues where it was stopped, and the files come out the same. Only a mark that is written last makes a run
+//! complete.
 #![warn(missing_docs)]
 
+mod complete;
 mod config;
 mod folder;
 mod grid;

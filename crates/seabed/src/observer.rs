@@ -1,4 +1,5 @@
-//! Long work is observed: it reports progress, offers its state for saving, and can be asked to stop.
+//! Long work is observed: it says beforehand what it will take, reports progress, offers its state for saving, and can be
+//! asked to stop.
 //!
 //! Everything that may take longer than a second takes an `&dyn Observer`. Progress bars, Ctrl-C, a page in a browser
 //! and a notebook all use this one trait; `&()` ignores progress and never stops anything.
@@ -29,6 +30,22 @@ pub trait Observer: Sync {
     fn checkpoint(&self, state: &dyn Fn() -> String) -> bool {
         let _ = state;
         true
+    }
+}
+
+/// What work is estimated to take before it begins: orders of magnitude, not promises.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Effort {
+    /// Seconds of one processor.
+    pub seconds: f64,
+    /// Memory, in bytes.
+    pub bytes: f64,
+}
+
+impl Effort {
+    /// This and other work after it.
+    pub fn then(self, next: Self) -> Self {
+        Self { seconds: self.seconds + next.seconds, bytes: self.bytes.max(next.bytes) }
     }
 }
 

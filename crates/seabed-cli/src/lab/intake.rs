@@ -10,6 +10,7 @@ use serde_json::json;
 use super::{Campaign, Opener, input_error, print};
 use crate::failure::Failure;
 use crate::progress::{Bar, stop_on_interrupt};
+use crate::read::warn;
 
 /// Add measurements: observations, or rows in which variables were set.
 ///
@@ -48,7 +49,8 @@ pub fn add(arguments: &Add, open: &Opener) -> Result<(), Failure> {
         note: arguments.note.clone(),
     };
     stop_on_interrupt();
-    let added = lab.add(&arguments.data, &options, &Bar::new())?;
+    let mut added = lab.add(&arguments.data, &options, &Bar::new())?;
+    added.warnings.extend(lab.state()?.traps(&[]));
     warn(&added.warnings);
     if arguments.json {
         return print(
@@ -177,12 +179,6 @@ pub fn amend(arguments: &Amend, open: &Opener) -> Result<(), Failure> {
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     fs::read(path).map_err(|error| input_error(format!("{}: {error}", path.display())))
-}
-
-fn warn(warnings: &[String]) {
-    for warning in warnings {
-        tell!("warning: {warning}");
-    }
 }
 
 fn print_recorded(recorded: &Recorded, source: &str, as_json: bool) -> Result<(), Failure> {

@@ -21,11 +21,12 @@ pub mod parquet;
 mod records;
 mod sheet;
 mod targets;
+mod traps;
 mod wording;
 
 pub use self::csv::{read_csv, read_csv_from, write_csv};
 #[cfg(feature = "parquet")]
-pub use self::parquet::{read_parquet, write_parquet};
+pub use self::parquet::{read_parquet, read_parquet_from, write_parquet};
 pub use dataset::{Dataset, MOST_VALUE};
 pub use error::{Cells, DataError};
 pub use files::{
@@ -38,4 +39,5 @@ pub use loaded::{DataWarning, Loaded};
 pub use names::{NameError, Names, TARGET_SEPARATOR, TARGETS_COLUMN, check_names, closest, position};
 pub use observed::ObservedReader;
 pub use sheet::{Sheet, SheetRow, cell_value};
+pub use traps::{far_values, traps};
 pub use wording::{Excerpt, Place, Remedy, did_you_mean};
