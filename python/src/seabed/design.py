@@ -101,6 +101,11 @@ class Batch(Sequence[Trial]):
         return str(self.form["strategy"])
 
     @property
+    def warnings(self) -> list[str]:
+        """What to beware of in the data and in what was chosen, as sentences."""
+        return [str(warning) for warning in self.form.get("warnings", [])]
+
+    @property
     def frame(self) -> pd.DataFrame:
         """One row per experiment: targets (a dict), rows, information, standard_error, gain and cost."""
         columns = ["targets", "rows", "information", "standard_error", "gain", "cost"]
@@ -419,7 +424,7 @@ def design(
     pending : list of dict
         Experiments whose outcomes are still to come, one per row.
     samples, evaluations : int, optional
-        Outcomes simulated per draw [100], values tried per target [5].
+        Outcomes simulated per draw [100; fewer for information about the model from many draws], values tried per target [5].
     temperature : float or "relative", optional
         Of the soft strategies, in nats.
     estimator : str, optional
@@ -467,6 +472,7 @@ def design(
     with shown(progress) as callback:
         text = _seabed.design(
             belief._belief,
+            None if source is None else source._table,
             request,
             goal,
             constraints,

@@ -63,7 +63,10 @@ fn of_mcmc(settings: &mcmc::Mcmc, n: f64, d: f64) -> Effort {
         mcmc::Family::GaussianProcess => 1e-5 * n,
     };
     let moves = settings.chains as f64 * settings.most_sweeps as f64 * d;
-    Effort { seconds: d * sets * of_score + 3e-5 * moves, bytes: d * sets * 64.0 + 4.0 * draws * d * MODEL_NODE }
+    Effort {
+        seconds: d * sets * of_score + 3e-5 * moves,
+        bytes: d * sets * 64.0 + 4.0 * draws * d * MODEL_NODE,
+    }
 }
 
 #[cfg(test)]
@@ -71,7 +74,12 @@ mod tests {
     use super::super::settings::{PosteriorKind, PosteriorSettings};
     use crate::observer::Effort;
 
-    fn of(kind: PosteriorKind, change: impl Fn(&mut PosteriorSettings), rows: usize, variables: usize) -> Effort {
+    fn of(
+        kind: PosteriorKind,
+        change: impl Fn(&mut PosteriorSettings),
+        rows: usize,
+        variables: usize,
+    ) -> Effort {
         let mut settings = PosteriorSettings::for_own_data(kind);
         change(&mut settings);
         settings.check(None).unwrap().effort(rows, variables)
@@ -89,6 +97,8 @@ mod tests {
         assert!(of(PosteriorKind::DibsLinear, |_| {}, 20, 10_000).bytes > 1e11);
         assert!(of(PosteriorKind::Bootstrap, |_| {}, 20, 10_000).seconds > day);
         assert!(of(PosteriorKind::Bootstrap, |settings| settings.draws = 1_000_000, 500, 100).seconds > day);
-        assert!(of(PosteriorKind::DibsNonlinear, |settings| settings.steps = 10_000_000, 500, 20).seconds > day);
+        assert!(
+            of(PosteriorKind::DibsNonlinear, |settings| settings.steps = 10_000_000, 500, 20).seconds > day
+        );
     }
 }
