@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import pandas as pd
 
@@ -167,7 +167,7 @@ class Batch(Sequence[Trial]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Batch) and self.form == other.form and self.trials == other.trials
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         lines = [f"Batch of {len(self)} by {self.strategy}: {self.expected_gain:.3f} ± {self.standard_error:.3f} {self.unit}"]
