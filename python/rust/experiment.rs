@@ -8,7 +8,7 @@ use seabed::observer::Observer;
 
 use crate::belief::Belief;
 use crate::failure::Failure;
-use crate::method::{Fitted, batch_as_json, fitted, pending};
+use crate::method::{Fitted, batch_as_json, batch_warnings, fitted, pending};
 use crate::settings;
 use crate::table::Table;
 use crate::watch::{quick, watched};
@@ -74,7 +74,10 @@ impl Loop {
     #[pyo3(signature = (threads=None, progress=None))]
     fn fit(&self, py: Python<'_>, threads: Option<usize>, progress: Option<Py<PyAny>>) -> PyResult<Fitted> {
         watched(py, threads, progress.as_ref(), |observer| {
-            self.with(|campaign| Ok(fitted(campaign.fit(observer)?, &[])))
+            self.with(|campaign| {
+                let fit = campaign.fit(observer)?;
+                Ok(fitted(fit, campaign.data(), &[]))
+            })
         })
     }
 
@@ -97,7 +100,8 @@ impl Loop {
             let pending = pending(&pending_rows, &names)?;
             let mut asked = campaign.clone().with_constraints(constraints).with_pending(pending);
             let has_graphs = asked.posterior().gives_graphs();
-            let mut designer = settings::designer(request, goal, &names, has_graphs)?;
+            let draws = settings::draws_of(asked.posterior());
+            let mut designer = settings::designer(request, goal, &names, has_graphs, draws)?;
             asked = asked.with_designer(designer.clone());
             let ended = asked.ask(observer);
             let batch = match ended {
@@ -107,7 +111,7 @@ impl Loop {
                         && !request.contains("strategy")
                         && !request.contains("utility") =>
                 {
-                    designer = settings::designer(request, goal, &names, false)?;
+                    designer = settings::designer(request, goal, &names, false, draws)?;
                     asked = asked.with_designer(designer.clone());
                     asked.ask(observer)?
                 }
@@ -121,7 +125,9 @@ impl Loop {
             let models = asked.belief().cloned().ok_or_else(|| Failure::settings("nothing was learned"))?;
             let graphs = asked.graphs().cloned();
             *campaign = asked;
-            Ok((batch_as_json(&batch, &designer).to_string(), Belief::of(models, graphs)))
+            let mut value = batch_as_json(&batch, &designer);
+            value["form"]["warnings"] = batch_warnings(&batch, campaign.data()).into();
+            Ok((value.to_string(), Belief::of(models, graphs)))
         };
         watched(py, threads, progress.as_ref(), |observer| self.with(|campaign| ask(campaign, observer)))
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use seabed::design::{DesignError, Goal, Strategy};
+use seabed::design::{DesignError, Strategy};
 use seabed::posterior::PosteriorSettings;
 use seabed::settings::Keys;
 use seabed_lab::{
@@ -105,9 +105,7 @@ impl LabFile {
         watched(py, threads, progress.as_ref(), |observer| {
             let mut lab = self.open()?;
             let (mut request, chosen) = request(posterior, changes)?;
-            if let Some(goal) = goal {
-                request.goal = Goal::parse(goal, lab.state()?.variables.names())?;
-            }
+            request.goal = goal.unwrap_or_default().to_string();
             let proposed = match lab.propose(&request, note, observer) {
                 // Now and then a fit by Markov chains has to leave out the graphs.
                 Err(LabError::Design(DesignError::NoGraphs)) if !chosen => {

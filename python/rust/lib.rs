@@ -43,6 +43,8 @@ fn _seabed(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(posteriors, module)?)?;
     module.add_function(wrap_pyfunction!(strategies, module)?)?;
     module.add_function(wrap_pyfunction!(method::fit, module)?)?;
+    module.add_function(wrap_pyfunction!(method::fit_effort, module)?)?;
+    module.add_function(wrap_pyfunction!(method::checks, module)?)?;
     module.add_function(wrap_pyfunction!(method::check_posterior, module)?)?;
     module.add_function(wrap_pyfunction!(method::design, module)?)?;
     module.add_function(wrap_pyfunction!(method::score, module)?)?;

@@ -1,7 +1,8 @@
 //! The two steps of the method: fit and design.
 
 use pyo3::prelude::*;
-use seabed::data::Names;
+use seabed::checks::CheckError;
+use seabed::data::{Dataset, Names, far_values, traps};
 use seabed::design::{Batch, DesignRecord, Designer};
 use seabed::num::random::Seed;
 use seabed::posterior::{Fit, Start};
@@ -17,10 +18,41 @@ use crate::watch::{quick, watched};
 pub type Fitted = (Belief, String, String);
 
 /// The parts of a fit.
-pub fn fitted(fit: Fit, remarks: &[String]) -> Fitted {
-    let form = serde_json::to_value(&fit).expect("plain numbers").to_string();
+pub fn fitted(fit: Fit, data: &Dataset, remarks: &[String]) -> Fitted {
+    let mut form = serde_json::to_value(&fit).expect("plain numbers");
+    form["warnings"] = json!(traps(data));
     let said = json!({"warning": fit.warning, "notes": fit.notes, "remarks": remarks}).to_string();
-    (Belief::of(fit.ensemble, fit.graphs), form, said)
+    (Belief::of(fit.ensemble, fit.graphs), form.to_string(), said)
+}
+
+/// What a fit will take, estimated: seconds of one processor, and bytes.
+#[pyfunction]
+pub fn fit_effort(py: Python<'_>, table: &Table, posterior: &str, changes: &str) -> PyResult<(f64, f64)> {
+    quick(py, || {
+        let data = table.dataset()?;
+        let effort = settings::posterior(posterior, changes)?.effort(data.rows(), data.variables());
+        Ok((effort.seconds, effort.bytes))
+    })
+}
+
+/// What in the data the models cannot have made, as JSON.
+#[pyfunction]
+#[pyo3(signature = (table, belief, threads=None, progress=None))]
+pub fn checks(
+    py: Python<'_>,
+    table: &Table,
+    belief: &Belief,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    watched(py, threads, progress.as_ref(), |observer| {
+        let found = seabed::checks::check(table.dataset()?, belief.models(), observer);
+        let found = found.map_err(|error| match error {
+            CheckError::Variables(_) => Failure::data(error),
+            _ => Failure::new("Stopped", error),
+        })?;
+        Ok(json!(found).to_string())
+    })
 }
 
 /// Learns from a table.
@@ -43,7 +75,7 @@ pub fn fit(
         let knowledge = settings::knowledge(knowledge, data.names())?;
         let remarks = posterior.remarks(data);
         let fit = posterior.fit(data, &knowledge, Start::fresh(Seed::new(seed)), observer)?;
-        Ok(fitted(fit, &remarks))
+        Ok(fitted(fit, data, &remarks))
     })
 }
 
@@ -73,13 +105,22 @@ pub fn pending(
     designs.iter().map(|design| settings::intervention(design, names)).collect()
 }
 
-/// The next batch under a belief, beyond what is pending (one design per row).
+/// What to beware of in the data and in what was chosen.
+pub fn batch_warnings(batch: &Batch, data: &Dataset) -> Vec<String> {
+    let settings = batch.chosen.iter().flat_map(|chosen| chosen.design.settings().iter().copied());
+    let mut warnings = traps(data);
+    warnings.extend(far_values(data, settings));
+    warnings
+}
+
+/// The next batch under a belief, beyond what is pending (one design per row); `table` holds what it was learned from.
 #[pyfunction]
-#[pyo3(signature = (belief, request, goal, constraints, pending_rows, seed, threads=None, progress=None))]
+#[pyo3(signature = (belief, table, request, goal, constraints, pending_rows, seed, threads=None, progress=None))]
 #[allow(clippy::too_many_arguments)] // as the caller names them
 pub fn design(
     py: Python<'_>,
     belief: &Belief,
+    table: Option<&Table>,
     request: &str,
     goal: Option<&str>,
     constraints: &str,
@@ -91,12 +132,15 @@ pub fn design(
     watched(py, threads, progress.as_ref(), |observer| {
         let believed = belief.for_design();
         let names = believed.models.names();
-        let designer = settings::designer(request, goal, names, believed.graphs.is_some())?;
+        let draws = believed.models.draws().len();
+        let designer = settings::designer(request, goal, names, believed.graphs.is_some(), draws)?;
         let constraints = settings::constraints(constraints, names)?;
         let pending = pending(&pending_rows, names)?;
         let batch = designer.design_after(believed, &pending, &constraints, Seed::new(seed), observer)?;
         let mut value = batch_as_json(&batch, &designer);
         value["form"]["edge_entropy"] = json!(belief.models().edge_entropy());
+        let data = table.map(|table| table.dataset()?.reordered(names).map_err(Failure::from)).transpose()?;
+        value["form"]["warnings"] = json!(data.map_or(Vec::new(), |data| batch_warnings(&batch, &data)));
         Ok(value.to_string())
     })
 }
@@ -118,7 +162,8 @@ pub fn score(
     watched(py, threads, progress.as_ref(), |observer| {
         let believed = belief.for_design();
         let names = believed.models.names();
-        let designer = settings::designer(request, goal, names, believed.graphs.is_some())?;
+        let draws = believed.models.draws().len();
+        let designer = settings::designer(request, goal, names, believed.graphs.is_some(), draws)?;
         let designs = pending(&designs, names)?;
         let scores = designer.score(believed, &designs, Seed::new(seed), observer)?;
         let numbers = scores.iter().map(|score| (score.nats, score.standard_error)).collect();

@@ -84,15 +84,18 @@ pub fn knowledge(text: Option<&str>, names: &Names) -> Result<Knowledge, Failure
     Ok(Knowledge::from_form(&form, names)?)
 }
 
-/// How a batch is designed. Without a strategy, the recommended one for a belief with or without graphs.
+/// How a batch is designed. Without a strategy, the recommended one for a belief with or without graphs; without a number of
+/// samples, the usual one for so many draws.
 pub fn designer(
     text: &str,
     goal: Option<&str>,
     names: &Names,
     has_graphs: bool,
+    draws: usize,
 ) -> Result<Designer, Failure> {
     let mut changes = object(text, "design")?;
     let by_utility = changes.remove("utility").and_then(|name| Some(name.as_str()?.to_string()));
+    let samples_given = changes.contains_key("samples");
     let base = serde_json::to_value(Designer {
         strategy: Strategy::recommended(has_graphs),
         values: seabed::design::Values::Refined,
@@ -106,9 +109,22 @@ pub fn designer(
             || Failure::settings(format!("utility = {name:?}: the utilities are {}", names.join(", ")));
         designer.strategy = known.ok_or_else(unknown)?.1;
     }
+    if !samples_given {
+        designer.samples = designer.strategy.usual_samples(draws);
+    }
     designer.goal = goal.map_or(Ok(Goal::Everything), |text| Goal::parse(text, names))?;
     designer.check()?;
     Ok(designer)
+}
+
+/// Models that a posterior draws.
+pub fn draws_of(posterior: &Posterior) -> usize {
+    match posterior {
+        Posterior::Mcmc(chains) => chains.draws,
+        Posterior::Bootstrap(bootstrap) => bootstrap.draws,
+        Posterior::Dibs(dibs) => dibs.particles,
+        _ => 1,
+    }
 }
 
 /// What can be set to what, by name.

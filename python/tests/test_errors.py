@@ -129,6 +129,7 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("nothing to make a campaign of", SettingsError, "variables", lambda: seabed.Campaign.new("x.lab")),
     ("unknown key of a study", SettingsError, "did you mean", lambda: seabed.Study({"world": {"node": 3}}, "s")),
     ("unknown preset", SettingsError, "paper-linear-20", lambda: seabed.Study.preset("x", "s")),
+    ("no folder", SettingsError, "folder", lambda: seabed.Study({"rounds": 0})),
     ("not a study", StudyError, "study", lambda: seabed.Study(None, "nowhere")),
     ("not an executor", SettingsError, "executor", lambda: _study().run(executor=3)),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 from pathlib import Path
 
 import networkx as nx
@@ -169,7 +170,20 @@ def test_worlds_answer(world: seabed.World, tmp_path: Path) -> None:
     assert pickle.loads(pickle.dumps(genes)).names == genes.names
 
 
+def test_the_models_are_checked_against_the_data(world: seabed.World) -> None:
+    data = world.sample(300)
+    clean = seabed.fit(data, "mcmc-linear", draws=50)
+    assert clean.findings.empty and clean.checks == clean.warnings
+    frame = data.to_pandas()
+    frame["X3"] = frame["X1"] ** 2 + 0.1 * frame["X3"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        curved = seabed.fit(frame, "mcmc-linear", draws=50)
+    assert len(curved.findings) > 0 and set(curved.findings["text"]) <= set(curved.checks)
+    assert (curved.findings["p_value"] <= 0.05).all()
+
+
 def test_doubts_are_warnings_and_checks(data: seabed.Dataset) -> None:
     with pytest.warns(UserWarning, match="chains"):
         fit = seabed.fit(data, "mcmc-linear", draws=20, sweeps=4)
-    assert fit.checks and "<b>warning:</b>" in fit._repr_html_() and "doubts" in repr(fit)
+    assert fit.checks and "<b>warning:</b>" in fit._repr_html_() and "warnings, see .checks" in repr(fit)

@@ -6,6 +6,37 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "Belief",
+    "LabFile",
+    "Loop",
+    "Table",
+    "World",
+    "__version__",
+    "check_posterior",
+    "checks",
+    "data_sortability",
+    "design",
+    "figures",
+    "fit",
+    "fit_effort",
+    "graph_distances",
+    "lab_create",
+    "lab_draft",
+    "posteriors",
+    "score",
+    "strategies",
+    "study_create",
+    "study_defaults",
+    "study_plan",
+    "study_preset",
+    "study_presets",
+    "study_report",
+    "study_run_one",
+    "study_runs",
+    "study_write_results",
+]
+
 __version__: str
 
 _Progress = Callable[[int, int, str], object] | None
@@ -139,9 +170,12 @@ def fit(
     threads: int | None = None,
     progress: _Progress = None,
 ) -> tuple[Belief, str, str]: ...
+def fit_effort(table: Table, posterior: str, changes: str) -> tuple[float, float]: ...
+def checks(table: Table, belief: Belief, threads: int | None = None, progress: _Progress = None) -> str: ...
 def check_posterior(posterior: str, changes: str) -> None: ...
 def design(
     belief: Belief,
+    table: Table | None,
     request: str,
     goal: str | None,
     constraints: str,

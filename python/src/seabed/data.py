@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -251,7 +251,7 @@ class Dataset:
         same = self.names == other.names and self.targets == other.targets
         return same and bool(np.array_equal(self.values, other.values, equal_nan=True))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         rows, set_ = len(self), int(self.mask.any(axis=1).sum())

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import pandas as pd
 
@@ -101,6 +101,11 @@ class Batch(Sequence[Trial]):
         return str(self.form["strategy"])
 
     @property
+    def warnings(self) -> list[str]:
+        """What to beware of in the data and in what was chosen, as sentences."""
+        return [str(warning) for warning in self.form.get("warnings", [])]
+
+    @property
     def frame(self) -> pd.DataFrame:
         """One row per experiment: targets (a dict), rows, information, standard_error, gain and cost."""
         columns = ["targets", "rows", "information", "standard_error", "gain", "cost"]
@@ -162,7 +167,7 @@ class Batch(Sequence[Trial]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Batch) and self.form == other.form and self.trials == other.trials
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         lines = [f"Batch of {len(self)} by {self.strategy}: {self.expected_gain:.3f} ± {self.standard_error:.3f} {self.unit}"]
@@ -419,7 +424,7 @@ def design(
     pending : list of dict
         Experiments whose outcomes are still to come, one per row.
     samples, evaluations : int, optional
-        Outcomes simulated per draw [100], values tried per target [5].
+        Outcomes simulated per draw [100; fewer for information about the model from many draws], values tried per target [5].
     temperature : float or "relative", optional
         Of the soft strategies, in nats.
     estimator : str, optional
@@ -467,6 +472,7 @@ def design(
     with shown(progress) as callback:
         text = _seabed.design(
             belief._belief,
+            None if source is None else source._table,
             request,
             goal,
             constraints,

@@ -32,9 +32,9 @@ class Study:
     config : dict, path, or TOML text; optional
         What varies is a list: ``{"seeds": 10, "world": {"nodes": 10}, "design": {"strategy": ["random", "greedy-cbed"]}}``; every key
         has a default, see :meth:`defaults`. None opens the study of an existing folder.
-    folder : path
+    folder : path, optional
         Where the runs are; made if it does not exist. A study of the same settings that is there goes on; it may have got
-        more seeds or rounds.
+        more seeds or rounds. By default the path of the configuration without .toml.
 
     Examples
     --------
@@ -56,11 +56,17 @@ class Study:
     """
 
     def __init__(
-        self, config: Mapping[str, Any] | str | os.PathLike[str] | None, folder: str | os.PathLike[str]
+        self,
+        config: Mapping[str, Any] | str | os.PathLike[str] | None,
+        folder: str | os.PathLike[str] | None = None,
     ) -> None:
+        text, source = ("", "") if config is None else _config(config)
+        if folder is None:
+            if source in ("", "the study"):
+                raise SettingsError("name the folder of the study: Study(config, folder)")
+            folder = Path(source).with_suffix("")
         self._folder = Path(folder)
         if config is not None:
-            text, source = _config(config)
             _seabed.study_create(os.fspath(self._folder), text, source)
         self._count = len(json.loads(_seabed.study_runs(os.fspath(self._folder))))
 

@@ -37,6 +37,8 @@ class World:
     """
 
     __slots__ = ("_settings", "_world")
+    _world: _seabed.World
+    _settings: tuple[str, int] | None
 
     def __init__(self, world: _seabed.World, settings: tuple[str, int] | None = None) -> None:
         self._world = world
