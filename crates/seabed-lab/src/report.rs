@@ -86,9 +86,11 @@ fn opening(state: &State, summary: &Summary) -> Vec<String> {
         0 => "No edge has a probability of 90 % yet.".to_string(),
         _ => format!("The surest edges are {}.", list(&sure)),
     };
-    let open = match summary.uncertain.len() {
-        0 => "No edge is between 5 and 95 %.".to_string(),
-        _ => format!("Most undecided are {}.", list(&summary.uncertain)),
+    let undecided = summary.uncertain.iter().filter(|edge| (0.1..=0.9).contains(&edge.probability));
+    let undecided: Vec<Edge> = undecided.cloned().collect();
+    let open = match undecided.len() {
+        0 => "No edge is between 10 and 90 %.".to_string(),
+        _ => format!("Most undecided are {}.", list(&undecided)),
     };
     let next = match (summary.pending.len(), summary.not_yet_learned, summary.hardly_worth) {
         (pending, ..) if pending > 0 => {

@@ -121,7 +121,7 @@ fn texts(html: &mut String, table: &Table) {
     if !table.note.is_empty() {
         let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(&table.note));
     }
-    html.push_str("<div class=\"scroll\"><table>\n<thead><tr>");
+    html.push_str("<div class=\"scroll\"><table class=\"texts\">\n<thead><tr>");
     for cell in &table.header {
         let _ = write!(html, "<th>{}</th>", escape(cell));
     }

@@ -40,6 +40,15 @@ pub fn read_csv_from(
     source_name: &str,
     options: &ReadOptions,
 ) -> Result<Loaded, DataError> {
+    Ok(part_from(reader, source_name, options)?.examined())
+}
+
+/// As [`read_csv_from`], of a file that may be one of several: its values are not examined yet.
+pub(super) fn part_from(
+    reader: impl Read,
+    source_name: &str,
+    options: &ReadOptions,
+) -> Result<Loaded, DataError> {
     let mut source = Source::open(reader, source_name, options)?;
     let numbers = Numbers { decimal: source.decimal(options)?, missing: options.missing.clone() };
     let (mut rows, mut guesses) = source.records();

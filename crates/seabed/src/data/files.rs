@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::csv::{read_csv_from, write_csv};
+use super::csv::{part_from, write_csv};
 use super::dataset::Dataset;
 use super::error::DataError;
 use super::layout::ReadOptions;
@@ -12,7 +12,7 @@ use super::loaded::Loaded;
 use super::names::closest;
 use super::observed::ObservedReader;
 #[cfg(feature = "parquet")]
-use super::parquet::{read_parquet, write_parquet};
+use super::parquet::{part_of_parquet, write_parquet};
 use crate::observer::Observer;
 
 /// How a table is stored.
@@ -102,16 +102,16 @@ fn read_ignoring_some(
 fn read_part(path: &Path, options: &ReadOptions, observer: &dyn Observer) -> Result<Loaded, DataError> {
     let name = shown(path);
     if path == Path::new(STANDARD_INPUT) {
-        return read_csv_from(ObservedReader::new(io::stdin().lock(), 0, observer), &name, options);
+        return part_from(ObservedReader::new(io::stdin().lock(), 0, observer), &name, options);
     }
     match kind(path)? {
         Kind::Text => {
             let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
             let (bytes, file) = opened.map_err(|source| DataError::unreadable(name.clone(), source))?;
-            read_csv_from(ObservedReader::new(file, bytes, observer), &name, options)
+            part_from(ObservedReader::new(file, bytes, observer), &name, options)
         }
         #[cfg(feature = "parquet")]
-        Kind::Parquet => read_parquet(path, options),
+        Kind::Parquet => part_of_parquet(path, options),
     }
 }
 

@@ -44,6 +44,11 @@ const MOST_VALUES: u64 = 1 << 29;
 
 /// Reads a Parquet file; nothing nested, numbers of any type, targets as text.
 pub fn read_parquet(path: &Path, options: &ReadOptions) -> Result<Loaded, DataError> {
+    Ok(part_of_parquet(path, options)?.examined())
+}
+
+/// As [`read_parquet`], of a file that may be one of several: its values are not examined yet.
+pub(super) fn part_of_parquet(path: &Path, options: &ReadOptions) -> Result<Loaded, DataError> {
     let name = path.display().to_string();
     let unreadable = |source| DataError::unreadable(name.clone(), source);
     let file = File::open(path).map_err(unreadable)?;

@@ -131,7 +131,10 @@ impl Tally {
     ) -> Vec<Decision> {
         let (n, m) = (self.weight.max(f64::MIN_POSITIVE), after.weight.max(f64::MIN_POSITIVE));
         let gain = |k: usize| self.wrong[k] / n - after.wrong[k] / m;
-        let mut gaining: Vec<usize> = (0..pairs.len()).filter(|&k| gain(k) >= LEAST_GAIN).collect();
+        // What is decided already is not decided again.
+        let open = |k: usize| self.wrong[k] / n > 1.0 - DECIDED;
+        let mut gaining: Vec<usize> =
+            (0..pairs.len()).filter(|&k| open(k) && gain(k) >= LEAST_GAIN).collect();
         gaining.sort_by(|&a, &b| gain(b).total_cmp(&gain(a)));
         let decision = |&k: &usize| {
             let (mut from, mut to) = pairs[k];
@@ -177,12 +180,12 @@ mod tests {
     #[test]
     fn pairs_that_become_clear_are_named() {
         let (mut now, mut after) = (Tally::default(), Tally::default());
-        now.add(&[[0.45, 0.55, 0.0], [0.7, 0.0, 0.3], [0.5, 0.5, 0.0]], 2.0);
-        // Half of the outcomes settle the first pair one way, half the other way; the second becomes a little clearer.
-        after.add(&[[0.98, 0.02, 0.0], [0.85, 0.0, 0.15], [0.5, 0.5, 0.0]], 1.0);
-        after.add(&[[0.01, 0.99, 0.0], [0.7, 0.0, 0.3], [0.5, 0.5, 0.0]], 1.0);
+        now.add(&[[0.45, 0.55, 0.0], [0.7, 0.0, 0.3], [0.5, 0.5, 0.0], [0.95, 0.05, 0.0]], 2.0);
+        // Half of the outcomes settle the first pair one way, half the other way; the second becomes a little clearer; the last was decided.
+        after.add(&[[0.98, 0.02, 0.0], [0.85, 0.0, 0.15], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]], 1.0);
+        after.add(&[[0.01, 0.99, 0.0], [0.7, 0.0, 0.3], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]], 1.0);
         let chain = Dag::from_edges(3, [(0, 1), (1, 2)]).unwrap();
-        let pairs = [(1, 0), (0, 2), (1, 2)];
+        let pairs = [(1, 0), (0, 2), (1, 2), (2, 1)];
         let found = now.decisions(&after, &pairs, &names(), [(&chain, 1.0)].into_iter());
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].from.as_str(), found[0].to.as_str()), ("raf", "mek"));
