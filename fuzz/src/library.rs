@@ -89,8 +89,7 @@ pub fn npz(bytes: &[u8]) {
     let sound = two_draws().to_npz();
     let mut old = zip::ZipArchive::new(Cursor::new(&sound[..])).expect("written above");
     let mut new = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    let stored =
-        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     let changed = MEMBERS[usize::from(*which) % MEMBERS.len()];
     for name in MEMBERS {
         let mut part = Vec::new();

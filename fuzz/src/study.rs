@@ -10,7 +10,10 @@ pub fn study(bytes: &[u8]) {
         Ok(runs) => {
             for run in runs.iter().take(10) {
                 let back = Keys::parse(&run.config.to_toml(), "written.toml").expect("what we write is read");
-                assert_eq!(back.settings::<seabed_study::Config>().expect("what we write is read"), run.config);
+                assert_eq!(
+                    back.settings::<seabed_study::Config>().expect("what we write is read"),
+                    run.config
+                );
             }
         }
         Err(error) => assert!(error.to_string().len() < 4096 + 4 * 1000, "a message is for people"),

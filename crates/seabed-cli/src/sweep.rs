@@ -127,7 +127,11 @@ fn study(arguments: &Arguments) -> Result<(), Failure> {
     let begun = if arguments.plan { Vec::new() } else { expand(&settings)? };
     for run in &begun {
         let named = |failure: Failure| failure.in_front(&name(run));
-        run.config.effort().map_err(Failure::from).and_then(|e| arguments.force.check_effort(e)).map_err(named)?;
+        run.config
+            .effort()
+            .map_err(Failure::from)
+            .and_then(|e| arguments.force.check_effort(e))
+            .map_err(named)?;
     }
     let sweep = Sweep::create(&place, &settings)?;
     if arguments.plan {

@@ -52,13 +52,73 @@ const LINES: &[&str] = &[
 
 /// What else may stand there.
 const WORDS: &[&str] = &[
-    "", "-", "--", "-1", "0", "1", "3", "1e308", "-1e-320", "NaN", "inf", "1e999", "99999999999999999999", "X1", "X9", "X1=1",
-    "X1=", "=", "X1=NaN", "X1=1e308", ",", "edge=X1,X2", "parents=X9", "d.csv", "b.npz", "w.json", "g.csv", "c.toml", "cells.lab",
-    "broken.csv", "broken.npz", "broken.lab", "broken.json", "missing.csv", ".", "folder", "\u{e9}\u{202e}", "--json", "--force",
-    "--out", "--set", "--seed", "--batch", "--draws", "--samples", "--values", "--posterior", "--strategy", "--utility", "--help",
-    "--replicates", "auto", "--max-targets", "--max-repeats", "--temperature", "--set=posterior.kind=nope",
-    "--set=design.batch=1000000000", "--set=world.nodes=[]", "--set=goal={edge={from=99,to=1}}", "--set=seed=-1", "bootstrap",
-    "mcmc-linear", "dibs-bge", "random", "gp-ucb", "lab", "fit",
+    "",
+    "-",
+    "--",
+    "-1",
+    "0",
+    "1",
+    "3",
+    "1e308",
+    "-1e-320",
+    "NaN",
+    "inf",
+    "1e999",
+    "99999999999999999999",
+    "X1",
+    "X9",
+    "X1=1",
+    "X1=",
+    "=",
+    "X1=NaN",
+    "X1=1e308",
+    ",",
+    "edge=X1,X2",
+    "parents=X9",
+    "d.csv",
+    "b.npz",
+    "w.json",
+    "g.csv",
+    "c.toml",
+    "cells.lab",
+    "broken.csv",
+    "broken.npz",
+    "broken.lab",
+    "broken.json",
+    "missing.csv",
+    ".",
+    "folder",
+    "\u{e9}\u{202e}",
+    "--json",
+    "--force",
+    "--out",
+    "--set",
+    "--seed",
+    "--batch",
+    "--draws",
+    "--samples",
+    "--values",
+    "--posterior",
+    "--strategy",
+    "--utility",
+    "--help",
+    "--replicates",
+    "auto",
+    "--max-targets",
+    "--max-repeats",
+    "--temperature",
+    "--set=posterior.kind=nope",
+    "--set=design.batch=1000000000",
+    "--set=world.nodes=[]",
+    "--set=goal={edge={from=99,to=1}}",
+    "--set=seed=-1",
+    "bootstrap",
+    "mcmc-linear",
+    "dibs-bge",
+    "random",
+    "gp-ucb",
+    "lab",
+    "fit",
 ];
 
 /// Small files of every kind, sound and broken.
@@ -89,9 +149,12 @@ fn prepared() -> TempDir {
     done("lab propose cells.lab --posterior bootstrap --set posterior.draws=5 --batch 2 --out form.csv");
     done("run c.toml --out r");
     fs::create_dir(at.join("folder")).unwrap();
-    for (whole, broken) in
-        [("d.csv", "broken.csv"), ("b.npz", "broken.npz"), ("cells.lab", "broken.lab"), ("w.json", "broken.json")]
-    {
+    for (whole, broken) in [
+        ("d.csv", "broken.csv"),
+        ("b.npz", "broken.npz"),
+        ("cells.lab", "broken.lab"),
+        ("w.json", "broken.json"),
+    ] {
         let mut bytes = fs::read(at.join(whole)).unwrap();
         let middle = bytes.len() / 2;
         bytes[middle..middle + 9].fill(b'9');

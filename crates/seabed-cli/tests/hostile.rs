@@ -23,7 +23,8 @@ const MARKUP: [&str; 4] = ["<script", "\" onload=", "</style><svg", "onload=aler
 
 #[track_caller]
 fn done(folder: &Path, arguments: &[&str]) {
-    let output = Command::new(env!("CARGO_BIN_EXE_seabed")).current_dir(folder).args(arguments).output().unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_seabed")).current_dir(folder).args(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -55,7 +56,21 @@ fn hostile_names_stay_text_wherever_they_are_written() {
     let table = "=1+1\n[x]<script>.csv";
     done(at, &["simulate", "scm", "--scm", "w.json", "--n", "40", "--out", table, "--save-graph", "g.csv"]);
     done(at, &["fit", table, "--posterior", "bootstrap", "--draws", "5", "--out", "b.npz"]);
-    done(at, &["design", "b.npz", "--batch", "2", "--samples", "10", "--out", "form.csv", "--curves", "curves.csv"]);
+    done(
+        at,
+        &[
+            "design",
+            "b.npz",
+            "--batch",
+            "2",
+            "--samples",
+            "10",
+            "--out",
+            "form.csv",
+            "--curves",
+            "curves.csv",
+        ],
+    );
     done(at, &["evaluate", "--truth", "g.csv", "--estimate", "g.csv"]);
     let config = "rounds = 1\ntiming = false\n[world]\nkind = \"scm\"\nfile = \"w.json\"\nobservations = 20\n\
                   [posterior]\nkind = \"bootstrap\"\ndraws = 5\n[design]\nstrategy = \"random\"\nbatch = 1\n";
@@ -68,7 +83,10 @@ fn hostile_names_stay_text_wherever_they_are_written() {
     done(at, &["lab", "new", "x.lab", "--variables", "x.toml", "--note", NAMES[0]]);
     done(at, &["lab", "add", "x.lab", table, "--note", NAMES[1]]);
     let settings = ["--posterior", "bootstrap", "--set", "posterior.draws=5", "--batch", "2"];
-    done(at, &[&["lab", "propose", "x.lab", "--note", NAMES[2], "--out", "batch.csv"][..], &settings].concat());
+    done(
+        at,
+        &[&["lab", "propose", "x.lab", "--note", NAMES[2], "--out", "batch.csv"][..], &settings].concat(),
+    );
     done(at, &["lab", "rehearse", "batch.csv", "--scm", "w.json", "--out", "<script>filled.csv"]);
     done(at, &["lab", "record", "x.lab", "<script>filled.csv", "--note", NAMES[4]]);
     done(at, &["lab", "amend", "x.lab", "E001", "--status", "failed", "--note", NAMES[7]]);
@@ -81,7 +99,9 @@ fn hostile_names_stay_text_wherever_they_are_written() {
 
     let mut all = Vec::new();
     files(at, &mut all);
-    let with = |extension: &'static str| all.iter().filter(move |path| path.extension().is_some_and(|e| e == extension));
+    let with = |extension: &'static str| {
+        all.iter().filter(move |path| path.extension().is_some_and(|e| e == extension))
+    };
     for path in with("html").chain(with("svg")) {
         let text = fs::read_to_string(path).unwrap();
         let found = MARKUP.iter().find(|markup| text.contains(**markup));
@@ -89,14 +109,21 @@ fn hostile_names_stay_text_wherever_they_are_written() {
     }
     assert!(with("html").count() >= 3 && with("svg").count() >= 3);
     // In what goes to a laboratory nothing runs, and every name comes back.
-    for file in ["form.csv", "curves.csv", "batch.csv", "x-export/data.csv", "x-export/experiments.csv",
-        "x-export/actions.csv", "x-export/edges.csv"]
-    {
+    for file in [
+        "form.csv",
+        "curves.csv",
+        "batch.csv",
+        "x-export/data.csv",
+        "x-export/experiments.csv",
+        "x-export/actions.csv",
+        "x-export/edges.csv",
+    ] {
         let mut table = csv::ReaderBuilder::new().has_headers(false).from_path(at.join(file)).unwrap();
         let mut names = Vec::new();
         for record in table.records() {
             for cell in record.unwrap().iter() {
-                let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err();
+                let formula =
+                    cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err();
                 assert!(!formula, "{file}: {cell:?}");
                 names.push(original_cell(cell).to_string());
             }

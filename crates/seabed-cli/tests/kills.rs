@@ -19,7 +19,11 @@ const CALLS: &str = "write,pwrite64,writev,fsync,fdatasync,ftruncate,rename,rena
                      unlinkat,mkdir,mkdirat,fchmod,fallocate";
 
 fn seabed(folder: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_seabed")).current_dir(folder).args(line.split_whitespace()).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_seabed"))
+        .current_dir(folder)
+        .args(line.split_whitespace())
+        .output()
+        .unwrap()
 }
 
 #[track_caller]
@@ -226,12 +230,17 @@ fn killed_campaigns(points: Option<usize>, seconds: usize) {
                 changed += usize::from(now == after);
                 if now == before {
                     done(trial.path(), line);
-                    assert!(exported(trial.path()) == after, "{line}: tried again after {first} and {second}");
+                    assert!(
+                        exported(trial.path()) == after,
+                        "{line}: tried again after {first} and {second}"
+                    );
                 }
                 tried += 1;
             }
         }
-        println!("{line}: {all} calls; {tried} tries: {unchanged} as before the command, {changed} as after it");
+        println!(
+            "{line}: {all} calls; {tried} tries: {unchanged} as before the command, {changed} as after it"
+        );
     }
 }
 
@@ -268,7 +277,9 @@ fn a_full_disk_leaves_a_campaign_as_it_is_and_readable() {
         assert!(said.contains("the disk is full") && !said.contains("SELECT"), "{line}: {said}");
         assert!(exported(at) == before, "{line}");
     }
-    for line in ["lab status c.lab", "lab check c.lab", "lab export c.lab --out x", "lab backup c.lab copy.lab"] {
+    for line in
+        ["lab status c.lab", "lab check c.lab", "lab export c.lab --out x", "lab backup c.lab copy.lab"]
+    {
         let output = traced(at, line, &options);
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
     }

@@ -301,7 +301,10 @@ fn settings_have_limits_and_messages_in_words() {
         ),
         ("demo --out s --seed 18446744073709551615", "is not in"),
         ("sweep --preset paper-dream-10 --plan --out s --networks MISSING", "there is no such folder"),
-        ("sweep c.toml --plan --out s --set world.kind=scm --set world.file=MISSING.json", "there is no such file"),
+        (
+            "sweep c.toml --plan --out s --set world.kind=scm --set world.file=MISSING.json",
+            "there is no such file",
+        ),
         ("run c.toml --out s --set world.kind=scm --set world.file=MISSING.json", "there is no such file"),
         ("sweep c.toml --out s --set design.batch=1000000000", "it must be from 1 to 10000"),
         ("run c.toml --out s --set design.batch=1000000000", "it must be from 1 to 10000"),
@@ -432,7 +435,8 @@ fn work_that_is_too_large_is_refused_before_it_begins() {
     let folder = prepared();
     let at = folder.path();
     let names: Vec<String> = (0..10_000).map(|k| format!("V{k}")).collect();
-    let row = |k: usize| (0..10_000).map(|j| ((j * 7 + k * 13) % 101).to_string()).collect::<Vec<_>>().join(",");
+    let row =
+        |k: usize| (0..10_000).map(|j| ((j * 7 + k * 13) % 101).to_string()).collect::<Vec<_>>().join(",");
     let rows: Vec<String> = (0..8).map(row).collect();
     fs::write(at.join("wide.csv"), format!("{}\n{}\n", names.join(","), rows.join("\n"))).unwrap();
     for kind in ["dibs-linear", "dibs-nonlinear", "dibs-bge"] {
@@ -468,7 +472,8 @@ fn a_run_is_complete_only_if_all_its_rows_are_there() {
         done(at, "run c.toml --out v --set rounds=3");
         assert!(contents(&at.join("v")) == whole, "{lost}");
     };
-    for lost in ["metrics.csv", "data.csv", "complete.json", "events.jsonl", "truth.csv", "interventions.csv"] {
+    for lost in ["metrics.csv", "data.csv", "complete.json", "events.jsonl", "truth.csv", "interventions.csv"]
+    {
         ended_early(lost);
     }
     // A table that was cut, and a round that was half undone.
@@ -567,7 +572,8 @@ fn slow_inputs_are_judged_in_seconds() {
     let at = folder.path();
     let names: Vec<String> = (0..300).map(|k| format!("V{k}")).collect();
     let matrix = |edge: &dyn Fn(usize, usize) -> bool| {
-        let row = |i: usize| (0..300).map(|j| if edge(i, j) { "1" } else { "0" }).collect::<Vec<_>>().join(",");
+        let row =
+            |i: usize| (0..300).map(|j| if edge(i, j) { "1" } else { "0" }).collect::<Vec<_>>().join(",");
         format!("{}\n{}\n", names.join(","), (0..300).map(row).collect::<Vec<_>>().join("\n"))
     };
     fs::write(at.join("complete.csv"), matrix(&|i, j| i != j)).unwrap();

@@ -230,9 +230,8 @@ impl State {
         let targets = (0..data.rows()).map(|row| data.targets(row).clone()).collect();
         // Two variables may get the same name by this.
         let data = Dataset::new(names, data.columns().to_vec(), targets).unwrap_or(data);
-        let seen = |&(node, value): &(Node, f64)| {
-            Some((node, self.variables.list()[node].transform.apply(value)?))
-        };
+        let seen =
+            |&(node, value): &(Node, f64)| Some((node, self.variables.list()[node].transform.apply(value)?));
         let mut lines = traps(&data);
         lines.extend(far_values(&data, settings.iter().flatten().filter_map(seen)));
         lines

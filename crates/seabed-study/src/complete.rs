@@ -40,7 +40,8 @@ impl RunFolder {
                 }
                 None => {
                     !self.path().join(MARK).exists()
-                        && self.data_rows()? == self.expected_rows(config.rounds, config.world.observations)?
+                        && self.data_rows()?
+                            == self.expected_rows(config.rounds, config.world.observations)?
                 }
             };
         Ok(whole.then_some(rows))

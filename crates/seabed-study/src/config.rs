@@ -84,8 +84,7 @@ impl Config {
         };
         let later = PosteriorSettings { steps: warm_steps, ..self.posterior.clone() };
         let [first, later] = [&self.posterior, &later].map(|settings| settings.check(None));
-        let (first, later) =
-            (first.map_err(in_group("posterior"))?, later.map_err(in_group("posterior"))?);
+        let (first, later) = (first.map_err(in_group("posterior"))?, later.map_err(in_group("posterior"))?);
         let of_batch = self.design.batch.saturating_mul(self.design.replicates.at_a_time());
         let fit = |round: usize| {
             let rows = self.world.observations.saturating_add(round.saturating_mul(of_batch));

@@ -134,7 +134,11 @@ pub fn backup(arguments: &Backup, open: &Opener) -> Result<(), Failure> {
     let mut lab = open.open(&arguments.file.campaign)?;
     lab.backup(&arguments.copy)?;
     let actions = lab.state()?.actions.len();
-    print(&format!("{}: a copy of {} with {actions} actions", arguments.copy.display(), arguments.file.campaign.display()))
+    print(&format!(
+        "{}: a copy of {} with {actions} actions",
+        arguments.copy.display(),
+        arguments.file.campaign.display()
+    ))
 }
 
 /// Check the campaign's file for damage.

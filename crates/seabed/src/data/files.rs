@@ -110,7 +110,8 @@ fn within_folder(path: &Path) -> io::Result<PathBuf> {
     let place = fs::canonicalize(path)?;
     let is_link = fs::symlink_metadata(path)?.is_symlink();
     if is_link && !place.starts_with(fs::canonicalize(directory_of(path))?) {
-        let problem = format!("it is a symbolic link to {}, outside of its folder; name that file", place.display());
+        let problem =
+            format!("it is a symbolic link to {}, outside of its folder; name that file", place.display());
         return Err(io::Error::other(problem));
     }
     Ok(place)

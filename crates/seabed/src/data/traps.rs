@@ -85,7 +85,9 @@ fn always_set(data: &Dataset) -> Option<String> {
     let set: Vec<Node> =
         (0..data.variables()).filter(|&node| data.untouched_rows(node).next().is_none()).collect();
     let (names, is) = listed(data, &set)?;
-    Some(format!("{names} {is} set in every row: nothing can be learned about the causes of what is always set"))
+    Some(format!(
+        "{names} {is} set in every row: nothing can be learned about the causes of what is always set"
+    ))
 }
 
 fn never_observed(data: &Dataset) -> Option<String> {
@@ -177,8 +179,7 @@ fn few_values(data: &Dataset) -> Vec<String> {
         Some(format!("{names} {} {what}", has[usize::from(nodes.len() > 1)]))
     };
     let treated = "only two values: they are treated as a continuous quantity with Gaussian noise";
-    let counted =
-        "small whole numbers only, as counts do: they are treated as a continuous quantity with Gaussian noise";
+    let counted = "small whole numbers only, as counts do: they are treated as a continuous quantity with Gaussian noise";
     line(&binary, ["has", "have"], treated)
         .into_iter()
         .chain(line(&counts, ["has", "have"], counted))
@@ -187,15 +188,15 @@ fn few_values(data: &Dataset) -> Vec<String> {
 
 /// Rows that resemble their neighbours more than chance allows, within the same regime.
 fn in_order(data: &Dataset) -> Option<String> {
-    let pairs: Vec<usize> = (1..data.rows())
-        .filter(|&row| data.regime_of_row()[row] == data.regime_of_row()[row - 1])
-        .collect();
+    let pairs: Vec<usize> =
+        (1..data.rows()).filter(|&row| data.regime_of_row()[row] == data.regime_of_row()[row - 1]).collect();
     let n = pairs.len() as f64;
     let mut alike: Vec<(f64, Node)> = Vec::new();
     for node in 0..data.variables() {
         let centred = within_regimes(data, node);
         // A variable that is set does not vary by itself.
-        let free: Vec<usize> = pairs.iter().copied().filter(|&row| !data.targets(row).contains(node)).collect();
+        let free: Vec<usize> =
+            pairs.iter().copied().filter(|&row| !data.targets(row).contains(node)).collect();
         let (mut both, mut one, mut other) = (0.0, 0.0, 0.0);
         for &row in &free {
             let (x, y) = (centred[row - 1], centred[row]);
@@ -278,7 +279,8 @@ fn named(data: &Dataset, node: Node) -> Excerpt {
 
 /// The first names in a list, and the verb that goes with them; none for no variables.
 fn listed(data: &Dataset, nodes: &[Node]) -> Option<(String, &'static str)> {
-    let names: Vec<String> = nodes.iter().take(MOST_NAMED).map(|&node| named(data, node).to_string()).collect();
+    let names: Vec<String> =
+        nodes.iter().take(MOST_NAMED).map(|&node| named(data, node).to_string()).collect();
     let more = nodes.len().saturating_sub(MOST_NAMED);
     let text = match (&names[..], more) {
         ([], _) => return None,
@@ -313,7 +315,10 @@ mod tests {
         for row in 0..140 {
             let a = draws.normal();
             let b = if row < 100 { a + 0.5 * draws.normal() } else { 3.0 };
-            [a, b, -b + 0.5 * draws.normal()].into_iter().zip(&mut columns).for_each(|(x, column)| column.push(x));
+            [a, b, -b + 0.5 * draws.normal()]
+                .into_iter()
+                .zip(&mut columns)
+                .for_each(|(x, column)| column.push(x));
         }
         (columns, (100..140).map(|row| (row, vec!["B"])).collect())
     }

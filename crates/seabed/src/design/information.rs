@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::num::not_below;
 use crate::num::elementwise::{exp_in_place, ln_in_place};
+use crate::num::not_below;
 
 /// Expected information of a design or a batch, in nats.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]

@@ -64,7 +64,10 @@ fn of_mcmc(settings: &mcmc::Mcmc, n: f64, d: f64) -> Effort {
         mcmc::Family::GaussianProcess => 6e-10 * n * n.min(400.0).powi(2),
     };
     let moves = settings.chains as f64 * settings.most_sweeps as f64 * d;
-    Effort { seconds: d * sets * of_score + 3e-5 * moves, bytes: d * sets * 64.0 + 4.0 * draws * d * MODEL_NODE }
+    Effort {
+        seconds: d * sets * of_score + 3e-5 * moves,
+        bytes: d * sets * 64.0 + 4.0 * draws * d * MODEL_NODE,
+    }
 }
 
 #[cfg(test)]
@@ -72,7 +75,12 @@ mod tests {
     use super::super::settings::{PosteriorKind, PosteriorSettings};
     use crate::observer::Effort;
 
-    fn of(kind: PosteriorKind, change: impl Fn(&mut PosteriorSettings), rows: usize, variables: usize) -> Effort {
+    fn of(
+        kind: PosteriorKind,
+        change: impl Fn(&mut PosteriorSettings),
+        rows: usize,
+        variables: usize,
+    ) -> Effort {
         let mut settings = PosteriorSettings::for_own_data(kind);
         change(&mut settings);
         settings.check(None).unwrap().effort(rows, variables)
@@ -90,6 +98,8 @@ mod tests {
         assert!(of(PosteriorKind::DibsLinear, |_| {}, 20, 10_000).bytes > 1e11);
         assert!(of(PosteriorKind::Bootstrap, |_| {}, 20, 10_000).seconds > day);
         assert!(of(PosteriorKind::Bootstrap, |settings| settings.draws = 1_000_000, 500, 200).seconds > day);
-        assert!(of(PosteriorKind::DibsNonlinear, |settings| settings.steps = 10_000_000, 500, 20).seconds > day);
+        assert!(
+            of(PosteriorKind::DibsNonlinear, |settings| settings.steps = 10_000_000, 500, 20).seconds > day
+        );
     }
 }

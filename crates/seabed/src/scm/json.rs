@@ -98,8 +98,11 @@ pub(super) fn ensemble_from_json(text: &[u8], source: &str) -> Result<Ensemble, 
         return Ok(Ensemble::uniform(vec![scm]).expect("one draw is an ensemble"));
     }
     let form: EnsembleForm = parse(text, source)?;
-    let wrong =
-        |member: &str, problem: String| ScmFileError::Part { file: source.into(), member: member.into(), problem };
+    let wrong = |member: &str, problem: String| ScmFileError::Part {
+        file: source.into(),
+        member: member.into(),
+        problem,
+    };
     if let Some(version) = form.version.filter(|version| *version != VERSION) {
         return Err(wrong("version", format!("it is {version}, this program reads {VERSION}")));
     }
