@@ -58,9 +58,9 @@ pub struct Arguments {
     /// The values for --values grid [default: evenly spaced].
     #[arg(long, value_name = "VALUES", value_delimiter = ',', allow_negative_numbers = true)]
     grid: Vec<f64>,
-    /// Outcomes simulated per draw (m).
-    #[arg(long, default_value_t = 100, value_name = "COUNT")]
-    samples: usize,
+    /// Outcomes simulated per draw (m) [default: 100; fewer for information about the model if there are more than 20 draws].
+    #[arg(long, value_name = "COUNT")]
+    samples: Option<usize>,
     /// Values tried per target (T).
     #[arg(long, default_value_t = 5, value_name = "COUNT")]
     evaluations: usize,
@@ -148,6 +148,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (ensemble, graphs, data) = believed(arguments, asked)?;
     let mut warnings = data.as_ref().map_or(Vec::new(), traps);
     designer.strategy = asked.unwrap_or(Strategy::recommended(graphs.is_some()));
+    if arguments.samples.is_none() {
+        designer.samples = designer.strategy.usual_samples(ensemble.draws().len());
+    }
     let belief = Belief { models: &ensemble, graphs: graphs.as_ref() };
     let names = ensemble.names();
     designer.goal = arguments.goal.as_deref().map_or(Ok(Goal::Everything), |text| parse_goal(text, names))?;
@@ -281,7 +284,7 @@ fn designer(arguments: &Arguments) -> Designer {
         },
         batch: arguments.batch,
         replicates: arguments.replicates,
-        samples: arguments.samples,
+        samples: arguments.samples.unwrap_or(Designer::default().samples),
         evaluations: arguments.evaluations,
         temperature: arguments.temperature,
         estimator: match arguments.estimator {

@@ -9,7 +9,8 @@
 //!   `digest`: fingerprints of what was written;
 //! - `state`: the campaign in memory, as every decision sees it;
 //! - `intake` and `record`: checked input, from data files and from filled-in forms; `form`: the forms;
-//! - `belief` and `propose`: what is believed, and what to do next; `status` and `export`: what people see.
+//! - `belief` and `propose`: what is believed, and what to do next; `status`, `report` and `export`: what people
+//!   see.
 
 #![warn(missing_docs)]
 
@@ -22,6 +23,7 @@ mod load;
 mod open;
 mod propose;
 mod record;
+mod report;
 mod spreadsheet;
 mod state;
 mod status;

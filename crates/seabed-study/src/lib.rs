@@ -17,13 +17,13 @@ mod results;
 mod run;
 mod simulated_world;
 mod sweep;
+mod view;
 
 pub use config::{Config, DEFAULT};
 pub use folder::RunFolder;
 pub use grid::{Factor, Planned, expand};
 pub use presets::{PRESETS, preset};
 pub use record::Fitted;
-pub use results::default_baseline;
 pub use run::{Events, RunEvent, run};
 pub use simulated_world::{MechanismName, NoiseName, SimulatedWorld, WeightsName, WorldKind, WorldSettings};
 pub use sweep::{Outcome, RunState, Sweep};
