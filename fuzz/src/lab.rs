@@ -16,9 +16,9 @@ pub fn variables(bytes: &[u8]) {
 const THREE: &str = "[[variable]]\nname = \"a\"\ntransform = \"log\"\nintervene = true\nbounds = [0.1, 100]\n\
                      [[variable]]\nname = \"b\"\nintervene = true\nlevels = [-1, 0, 1]\n[[variable]]\nname = \"c\"\n";
 
-/// Experiments that forms name: E001 to E003, of which the last has two replicates.
+/// Experiments that forms name: E001 to E003.
 const EXPERIMENTS: &str =
-    "experiment,replicate,a,b,c,intervention_targets,status\n,,2,0.5,,a,\n,,,1,2,b,failed\n,,3,1,,b,\n";
+    "experiment,replicate,a,b,c,intervention_targets,status\n,,2,0.5,,a,\n,,,1,2,b,\n,,3,1,,b,\n";
 
 /// Inputs after which a campaign is begun anew, because what is undone stays in the file.
 const FRESH_AFTER: usize = 500;

@@ -12,6 +12,7 @@ use clap::Args;
 use seabed::belief::{self, GraphBelief};
 use seabed::data::{DataSummary, Dataset, traps, write_atomically};
 use seabed::num::random::Seed;
+use seabed::posterior::bootstrap::Bootstrap;
 use seabed::posterior::{Fit, FitError, Knowledge, Posterior, PosteriorKind, Start, State};
 use seabed::scm::Ensemble;
 
@@ -70,7 +71,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
     let posterior = arguments.options.posterior(arguments.posterior, &data)?;
-    arguments.force.check_effort(posterior.effort(data.rows(), data.variables()))?;
+    let worked = match &posterior {
+        Posterior::Bootstrap(all) if arguments.options.single => {
+            &Posterior::Bootstrap(Bootstrap { draws: 1, ..all.clone() })
+        }
+        posterior => posterior,
+    };
+    arguments.force.check_effort(worked.effort(data.rows(), data.variables()))?;
     let warnings = traps(&data);
     warn(&warnings);
     for remark in posterior.remarks(&data) {

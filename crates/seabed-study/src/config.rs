@@ -78,11 +78,17 @@ impl Config {
 
     /// What the fits of the run will take; designs are left out, which take less time than the fit before them.
     pub fn effort(&self) -> Result<Effort, StudyError> {
-        let posterior = self.posterior.check(None).map_err(in_group("posterior"))?;
+        let warm_steps = match self.posterior.warm_steps {
+            0 => self.posterior.steps,
+            steps => steps,
+        };
+        let later = PosteriorSettings { steps: warm_steps, ..self.posterior.clone() };
+        let [first, later] = [&self.posterior, &later].map(|settings| settings.check(None));
+        let (first, later) = (first.map_err(in_group("posterior"))?, later.map_err(in_group("posterior"))?);
         let of_batch = self.design.batch.saturating_mul(self.design.replicates.at_a_time());
         let fit = |round: usize| {
             let rows = self.world.observations.saturating_add(round.saturating_mul(of_batch));
-            posterior.effort(rows, self.world.nodes)
+            (if round == 0 { &first } else { &later }).effort(rows, self.world.nodes)
         };
         Ok((0..=self.rounds).fold(Effort::default(), |all, round| all.then(fit(round))))
     }

@@ -4,6 +4,7 @@
 //! made from the finished ones. Work is claimed by locking a run's folder; where there are no locks, two processes may
 //! do the same run, with the same result.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -65,6 +66,13 @@ impl Sweep {
     /// Creates or reopens the study of a configuration in a folder. An existing study may grow: more seeds, more rounds.
     pub fn create(path: &Path, keys: &Keys) -> Result<Self, StudyError> {
         let runs = expand(keys)?;
+        // A file that cannot be read shows before a folder is created, and not once in every run.
+        let mut files = BTreeSet::new();
+        for world in runs.iter().map(|run| &run.config.world) {
+            if files.insert((world.kind as u8, &world.file)) {
+                world.check_file()?;
+            }
+        }
         create_own_folder(path, "runs")?;
         let sweep = Self { path: path.to_path_buf(), runs };
         let _lock = Lock::take(path)?;

@@ -373,7 +373,7 @@ mod tests {
             "\"A\" has only two values",
         );
         only(
-            with(|columns, _| columns[0].iter_mut().for_each(|x| *x = (2.0 + x).max(0.0).round())),
+            with(|columns, _| columns[0].iter_mut().for_each(|x| *x = (2.0 + *x).max(0.0).round())),
             "\"A\" has small whole numbers only",
         );
         only(

@@ -32,7 +32,7 @@ impl Posterior {
 fn of_bootstrap(settings: &bootstrap::Bootstrap, n: f64, d: f64) -> Effort {
     let draws = settings.draws as f64;
     Effort {
-        seconds: draws * (2e-7 * d.powi(3) + 1e-9 * n * d * d),
+        seconds: draws * (5e-7 * d.powf(2.5) + 1e-9 * n * d * d),
         bytes: 4.0 * d * d * NUMBER + draws * d * (MODEL_NODE + d / 4.0),
     }
 }
@@ -43,9 +43,9 @@ fn of_dibs(settings: &dibs::Dibs, n: f64, d: f64) -> Effort {
     let [particles, steps, samples] =
         [settings.particles, settings.steps, settings.samples].map(|count| count as f64);
     let of_sample = match settings.family {
-        dibs::Family::Linear { .. } => 1e-9 * n * d * d,
-        dibs::Family::Nonlinear { hidden } => 2e-9 * n * d * d * hidden as f64,
-        dibs::Family::Bge => 1e-9 * d.powi(4),
+        dibs::Family::Linear { .. } => 5e-10 * n * d * d,
+        dibs::Family::Nonlinear { hidden } => 2.5e-10 * n * d * d * hidden as f64,
+        dibs::Family::Bge => 5e-9 * d.powf(3.3),
     };
     let hidden = match settings.family {
         dibs::Family::Nonlinear { hidden } => hidden as f64,
@@ -60,7 +60,8 @@ fn of_mcmc(settings: &mcmc::Mcmc, n: f64, d: f64) -> Effort {
     let (draws, sets) = (settings.draws as f64, settings.sets_per_variable(d as usize) as f64);
     let of_score = match settings.family {
         mcmc::Family::Linear => 2e-6,
-        mcmc::Family::GaussianProcess => 1e-5 * n,
+        // Beyond some hundred rows a few of them stand for all.
+        mcmc::Family::GaussianProcess => 6e-10 * n * n.min(400.0).powi(2),
     };
     let moves = settings.chains as f64 * settings.most_sweeps as f64 * d;
     Effort {
@@ -96,7 +97,7 @@ mod tests {
         let day = 86_400.0;
         assert!(of(PosteriorKind::DibsLinear, |_| {}, 20, 10_000).bytes > 1e11);
         assert!(of(PosteriorKind::Bootstrap, |_| {}, 20, 10_000).seconds > day);
-        assert!(of(PosteriorKind::Bootstrap, |settings| settings.draws = 1_000_000, 500, 100).seconds > day);
+        assert!(of(PosteriorKind::Bootstrap, |settings| settings.draws = 1_000_000, 500, 200).seconds > day);
         assert!(
             of(PosteriorKind::DibsNonlinear, |settings| settings.steps = 10_000_000, 500, 20).seconds > day
         );
