@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::bootstrap::{self, Bootstrap};
 use super::dibs::{self, Dibs};
 use super::mcmc::{self, Mcmc};
-use super::{FitError, Knowledge, StateMismatch};
+use super::{FitError, Knowledge, StateMismatch, drift};
 use crate::JSON_VERSION;
 use crate::belief::GraphBelief;
 use crate::data::Dataset;
@@ -68,7 +68,7 @@ pub enum State {
 }
 
 /// Counts up when older programs cannot read what is saved, or newer ones not what was.
-const STATE_VERSION: u32 = 1;
+const STATE_VERSION: u32 = 2;
 
 /// A state in its file.
 #[derive(Deserialize)]
@@ -237,7 +237,7 @@ impl Posterior {
                 }
                 Start::Resumed(state) => Bootstrap::resume(state.bootstrap()?, data, knowledge, observer),
             }
-            .map(Fit::from),
+            .map(|fit| Fit { warning: drift::warning(data), ..fit.into() }),
             Self::Dibs(settings) => match start {
                 Start::Fresh { seed, .. } => settings.fit(data, knowledge, seed, observer),
                 Start::Warm(state, _) => {
@@ -247,7 +247,7 @@ impl Posterior {
                     Dibs::resume(state.dibs(settings.family)?, data, knowledge, observer)
                 }
             }
-            .map(Fit::from),
+            .map(|fit| Fit { warning: drift::warning(data), ..fit.into() }),
             Self::Mcmc(settings) => match start {
                 Start::Fresh { seed, earlier: None } => settings.fit(data, knowledge, seed, observer),
                 Start::Fresh { seed, earlier: Some(state) } | Start::Warm(state, seed) => {
@@ -257,7 +257,7 @@ impl Posterior {
                     Mcmc::resume(state.mcmc(settings.family)?, data, knowledge, observer)
                 }
             }
-            .map(|fit| fit.named(data.names())),
+            .map(|fit| fit.named(data)),
         }
     }
 
@@ -270,7 +270,8 @@ impl Posterior {
     pub fn remarks(&self, data: &Dataset) -> Vec<String> {
         match self {
             Self::Bootstrap(_) => bootstrap::remarks(data),
-            Self::Dibs(_) | Self::Mcmc(_) => Vec::new(),
+            Self::Dibs(_) => Vec::new(),
+            Self::Mcmc(_) => mcmc::remarks(data),
         }
     }
 }

@@ -10,6 +10,7 @@
 mod bge;
 pub mod bootstrap;
 pub mod dibs;
+mod drift;
 mod error;
 mod fit;
 mod knowledge;
@@ -17,6 +18,7 @@ pub mod mcmc;
 mod settings;
 mod units;
 
+pub use drift::drifting;
 pub use error::{FitError, StateMismatch, UnusableData};
 pub use fit::{Diagnostics, Fit, Posterior, Start, State};
 pub use knowledge::{Knowledge, KnowledgeError, KnowledgeForm};
