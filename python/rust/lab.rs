@@ -1,9 +1,10 @@
 //! The laboratory's file: opened for every call, as by the command `seabed lab`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use seabed::data::ReadOptions;
 use seabed::design::{DesignError, Strategy};
 use seabed::posterior::PosteriorSettings;
 use seabed::settings::Keys;
@@ -34,7 +35,7 @@ impl LabFile {
 /// Drafts the file of variables from data.
 #[pyfunction]
 pub fn lab_draft(py: Python<'_>, table: &Table, source: &str) -> PyResult<String> {
-    quick(py, || Ok(draft(table.dataset()?, source)))
+    quick(py, || Ok(draft(table.dataset()?, source, &[])))
 }
 
 /// Creates a campaign.
@@ -80,7 +81,8 @@ impl LabFile {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<String> {
         watched(py, None, progress.as_ref(), |observer| {
-            let added = self.open()?.add(&data, &AddOptions { again, only_new, ignore, note }, observer)?;
+            let read = ReadOptions::ignoring(&ignore);
+            let added = self.open()?.add(&data, &AddOptions { again, only_new, read, note }, observer)?;
             Ok(json!({
                 "action": added.action, "rows": added.rows, "known": added.known,
                 "interventional": added.interventional, "incomplete": added.incomplete, "warnings": added.warnings,
@@ -131,7 +133,7 @@ impl LabFile {
                 return Err(Failure::new("CampaignError", message));
             }
             let mut bytes = Vec::new();
-            write_form(&mut bytes, state.variables.names(), &state.form(proposal))
+            write_form(&mut bytes, Path::new("form.csv"), state.variables.names(), &state.form(proposal))
                 .map_err(|error| Failure::new("FileError", error))?;
             String::from_utf8(bytes).map_err(|error| Failure::new("InternalError", error))
         })
@@ -191,7 +193,7 @@ impl LabFile {
     ) -> PyResult<String> {
         watched(py, threads, progress.as_ref(), |observer| {
             let mut lab = self.open()?;
-            let summary = if learn { lab.learned_summary(observer)? } else { lab.summary()? };
+            let summary = if learn { lab.learned_summary(false, observer)? } else { lab.summary()? };
             Ok(json!(summary).to_string())
         })
     }

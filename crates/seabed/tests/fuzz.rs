@@ -86,12 +86,12 @@ fn states_of_any_bytes_are_read_or_refused() {
     let edited = format!("{}9{}", &saved[..at], &saved[at..]);
     let refusal = State::from_json(&edited).unwrap_err().to_string();
     assert_eq!(refusal, "the saved state is incomplete or was edited; start the fit again");
-    let later = saved.replacen("\"seabed-state\":1", "\"seabed-state\":2", 1);
+    let later = saved.replacen("\"seabed-state\":2", "\"seabed-state\":3", 1);
     assert!(
         State::from_json(&later)
             .unwrap_err()
             .to_string()
-            .contains("has version 2, but this program knows version 1")
+            .contains("has version 3, but this program knows version 2")
     );
 }
 

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use super::mask::{Mask, bit};
 use super::problem::Problem;
-use super::table::{Mask, bit, nodes_of};
 use crate::graph::Node;
 use crate::num::parallel::ordered_map;
 use crate::observer::{Pulse, Stopped};
@@ -29,12 +29,12 @@ pub(super) struct Limits {
 
 impl Limits {
     fn all(&self) -> Mask {
-        (0..self.nodes).fold(0, |set, node| set | bit(node)) & !self.forbidden & !self.required
+        Mask::first(self.nodes) & !self.forbidden & !self.required
     }
 
     /// Parents that may be added to the required ones.
     fn more(&self) -> usize {
-        self.most_parents.saturating_sub(self.required.count_ones() as usize)
+        self.most_parents.saturating_sub(self.required.len())
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) fn screen(
     let mut at = scores[&context];
     for _ in 0..limits.more().min(limits.candidates) {
         let mut best: Option<(f64, Node)> = None;
-        let open = || nodes_of(limits.all() & !context);
+        let open = || (limits.all() & !context).nodes();
         fill(problem, &open().map(|node| context | bit(node)).collect::<Vec<_>>(), scores, pulse)?;
         for node in open() {
             let score = scores[&(context | bit(node))];
@@ -79,19 +79,19 @@ pub(super) fn screen(
         context |= bit(node);
         at = score;
     }
-    let mut others: Vec<Node> = nodes_of(limits.all()).filter(|node| !greedy.contains(node)).collect();
+    let mut others: Vec<Node> = limits.all().nodes().filter(|node| !greedy.contains(node)).collect();
     others.sort_by(|a, b| gains[*b].total_cmp(&gains[*a]).then(a.cmp(b)));
     let room = limits.candidates.saturating_sub(greedy.len());
-    let all = greedy.iter().chain(others.iter().take(room)).fold(0, |set, &node| set | bit(node));
+    let all = Mask::of(greedy.iter().chain(others.iter().take(room)).copied());
     Ok(Candidates { greedy, all })
 }
 
 /// All sets that a node may have. Removing an optional parent from a set gives another one of them.
 pub(super) fn sets(candidates: &Candidates, limits: &Limits) -> Vec<Mask> {
     let mut sets = vec![limits.required];
-    extend(&mut sets, 0, limits.more(), &nodes_of(candidates.all).collect::<Vec<_>>());
+    extend(&mut sets, 0, limits.more(), &candidates.all.nodes().collect::<Vec<_>>());
     let company: Vec<Node> = candidates.greedy.iter().copied().take(COMPANY).collect();
-    for outsider in nodes_of(limits.all() & !candidates.all) {
+    for outsider in (limits.all() & !candidates.all).nodes() {
         if limits.more() == 0 {
             break;
         }
@@ -105,7 +105,7 @@ pub(super) fn sets(candidates: &Candidates, limits: &Limits) -> Vec<Mask> {
 /// Adds all unions of the set at `start`, the last one, with at most `most` of the nodes.
 fn extend(sets: &mut Vec<Mask>, start: usize, most: usize, nodes: &[Node]) {
     let base = sets[start];
-    let mut sized = vec![(0, 0)];
+    let mut sized = vec![(Mask::EMPTY, 0)];
     for &node in nodes {
         for k in 0..sized.len() {
             let (set, size) = sized[k];
@@ -137,19 +137,24 @@ mod tests {
 
     #[test]
     fn sets_are_distinct_closed_and_obey() {
-        let limits = Limits { forbidden: 1 | 2, required: 4, nodes: 12, most_parents: 4, candidates: 5 };
-        let candidates =
-            Candidates { greedy: vec![7, 3, 9, 4], all: bit(7) | bit(3) | bit(9) | bit(4) | bit(5) };
+        let limits = Limits {
+            forbidden: bit(0) | bit(1),
+            required: bit(2),
+            nodes: 12,
+            most_parents: 4,
+            candidates: 5,
+        };
+        let candidates = Candidates { greedy: vec![7, 3, 9, 4], all: Mask::of([7, 3, 9, 4, 5]) };
         let sets = sets(&candidates, &limits);
         let distinct: std::collections::HashSet<Mask> = sets.iter().copied().collect();
         assert_eq!(distinct.len(), sets.len());
         // 1 + 5 + 10 + 10 of candidates; for the 4 others 1 + 3 + 3.
         assert_eq!(sets.len(), 26 + 4 * 7);
         for set in &sets {
-            assert!(set & 4 != 0 && set & 3 == 0 && set.count_ones() <= 4);
-            assert!(nodes_of(set & !4).all(|node| distinct.contains(&(set & !bit(node)))));
+            assert!(set.contains(2) && !set.meets(limits.forbidden) && set.len() <= 4);
+            assert!((*set & !bit(2)).nodes().all(|node| distinct.contains(&(*set & !bit(node)))));
         }
         let few = Limits { most_parents: 1, ..limits };
-        assert_eq!(super::sets(&candidates, &few), [4]);
+        assert_eq!(super::sets(&candidates, &few), [bit(2)]);
     }
 }
