@@ -15,7 +15,7 @@ const NAMES: [&str; 8] = [
     "]]></style><svg onload=alert(1)>",
     "[[variable]]",
     "../../../etc/passwd",
-    "@\u{202e}&lt;\\",
+    "@\u{202e}&amp\\",
 ];
 
 /// What the names must never become in a page or a figure.

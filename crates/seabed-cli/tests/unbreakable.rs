@@ -516,6 +516,8 @@ fn damaged_beliefs_and_unknown_goals_are_refused_in_words() {
     for file in ["b.json", "b.npz"] {
         done(at, &format!("fit d.csv --posterior mcmc-linear --sweeps 50 --draws 5 --out {file}"));
         let whole = fs::read(at.join(file)).unwrap();
+        // What is not read (padding, graphs, which are not needed here) may be damaged; then the result is the same.
+        let sound = done(at, &format!("evaluate --truth g.csv --ensemble {file}"));
         let mut refused = 0;
         for at_byte in (0..whole.len()).step_by(whole.len() / 40) {
             let mut bytes = whole.clone();
@@ -525,9 +527,11 @@ fn damaged_beliefs_and_unknown_goals_are_refused_in_words() {
             let output = seabed(at, &line).output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr);
             assert!(matches!(output.status.code(), Some(0 | 2)) && !said.contains("NaN"), "{said}");
+            let same = output.stdout == sound.as_bytes();
+            assert!(same || output.status.code() == Some(2), "{file}, byte {at_byte}");
             refused += usize::from(output.status.code() == Some(2));
         }
-        assert!(refused >= 30, "{file}: {refused}");
+        assert!(refused >= 10, "{file}: {refused}");
     }
     assert!(failed(at, "design b.npz --posterior bootstrap", 2).contains("--posterior applies to data"));
     let bootstrap = "--posterior bootstrap --set posterior.draws=5 --batch 1";

@@ -378,7 +378,7 @@ mod tests {
         );
         only(
             with(|columns, _| {
-                (1..100).for_each(|row| columns[0][row] = 0.95 * columns[0][row - 1] + 0.3 * columns[0][row]);
+                (1..140).for_each(|row| columns[0][row] = 0.95 * columns[0][row - 1] + 0.3 * columns[0][row]);
             }),
             "neighbouring rows resemble each other (\"A\", correlation 0.",
         );
