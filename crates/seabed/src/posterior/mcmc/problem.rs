@@ -71,11 +71,13 @@ impl Rows {
                 return (0.0, 1.0);
             }
             // Values that an experimenter set say nothing about a variable's own spread, nor do those that follow from
-            // setting something else to an extreme.
+            // setting something else to an extreme. Sums of squares, all that linear scores see, would lose their digits
+            // in units that small.
+            let smooth = settings.family == Family::GaussianProcess;
             let observed: Vec<f64> = values(k, &|row| data.targets(row).is_empty());
             let free: Vec<f64> = values(k, &|row| !data.targets(row).contains(k));
             let spread = |of: &[f64], least: usize| of.len() >= least && vary(of.iter().copied());
-            if spread(&observed, 10) {
+            if smooth && spread(&observed, 10) {
                 mean_and_sd(observed.iter().copied())
             } else if spread(&free, 3) {
                 mean_and_sd(free.iter().copied())
