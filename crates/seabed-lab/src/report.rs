@@ -1,6 +1,7 @@
 //! What a report of the campaign shows: the learned edges, every batch and what it was expected to teach, the experiments
 //! made, and what values of targets were worth in the last proposal.
 
+use seabed::checks;
 use seabed::evaluate::MetricRow;
 use seabed_report::{InformationCurve, Intervention, RunView};
 
@@ -62,6 +63,7 @@ fn view(title: String, state: &State, summary: &Summary, edge_probabilities: Vec
         interventions: state.live().flat_map(of_experiment).collect(),
         curves: last.map_or(Vec::new(), |proposal| InformationCurve::of(&proposal.designed.evaluated)),
         timing: Vec::new(),
+        checks: summary.belief.as_ref().map_or(Vec::new(), |belief| checks::summary(&belief.checks)),
     }
 }
 
