@@ -21,6 +21,7 @@ use seabed::scm::Ensemble;
 use seabed_lab::write_form;
 use serde_json::json;
 
+use crate::checks;
 use crate::clock::cpu_time;
 use crate::failure::Failure;
 use crate::fit::read_knowledge;
@@ -35,7 +36,7 @@ pub use question::parse_goal;
 /// Choose the next batch of experiments: which variables to set, and to which values.
 ///
 /// Starts from what `seabed fit --out` saved (.npz, .json), or from data (.csv, .parquet), which are first fitted as by
-/// `seabed fit`. Prints what each experiment is expected to teach, and the whole batch.
+/// `seabed fit` and checked against what was learned. Prints what each experiment is expected to teach, and the whole batch.
 /// --out writes a form for the laboratory to fill in.
 #[derive(Args)]
 #[command(
@@ -167,6 +168,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let written = print::scores(arguments.json, &designs, &scores, names, used().1);
         return written.map_err(|error| Failure::writing(None, error));
     }
+    let findings = data.as_ref().map(|data| checks::findings(data, &ensemble));
     let constraints = arguments.constraints.constraints(names, summary.as_ref())?;
     arguments.force.check_effort(designer.effort(belief, &constraints))?;
     let batch = designer.design(belief, &constraints, seed, &Bar::new())?;
@@ -188,9 +190,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let mut value = print::as_json(&batch, &ensemble, seconds, cpu_seconds);
         value["strategy"] = json!(designer.strategy);
         value["warnings"] = json!(warnings);
+        if let Some(findings) = &findings {
+            value["checks"] = json!(findings);
+        }
         writeln!(io::stdout().lock(), "{value}")
     } else {
         print::as_text(&batch, &ensemble, &designer, seconds)
+            .and_then(|()| checks::print(&mut io::stdout().lock(), findings.as_deref().unwrap_or_default()))
     };
     written.map_err(|error| Failure::writing(None, error))?;
     curves.and(form)

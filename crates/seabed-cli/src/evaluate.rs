@@ -163,6 +163,16 @@ fn ensemble_lines(ensemble: &Ensemble, truth: &Dag) -> Result<Vec<Line>, Failure
             value: json!(found.ece),
             meaning: "expected calibration error of the edge probabilities",
         },
+        Line {
+            field: "cpdag_eshd",
+            value: json!(found.cpdag_eshd),
+            meaning: "expected structural Hamming distance between equivalence classes (CPDAGs)",
+        },
+        Line {
+            field: "skeleton_auroc",
+            value: json!(found.skeleton_auroc),
+            meaning: "area under the ROC curve of the edges without their directions",
+        },
     ])
 }
 

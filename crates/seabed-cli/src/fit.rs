@@ -16,6 +16,7 @@ use seabed::posterior::bootstrap::Bootstrap;
 use seabed::posterior::{Fit, FitError, Knowledge, Posterior, PosteriorKind, Start, State};
 use seabed::scm::Ensemble;
 
+use crate::checks;
 use crate::clock::cpu_time;
 use crate::failure::Failure;
 use crate::outputs::{Force, Kind, Output};
@@ -25,9 +26,9 @@ use crate::wording::{POSTERIOR_HELP, posterior_parser};
 
 /// Learn a posterior over causal models from data.
 ///
-/// Prints the most probable edges. --out saves the models and, of mcmc, the graphs, which `seabed evaluate` and `seabed
-/// design` read (.npz opens in numpy, .json is for small ones). The same command gives the same result on any number of threads, whatever the
-/// order of the columns.
+/// Prints the most probable edges, and what in the data the learned models cannot explain (`check: …`). --out saves the
+/// models and, of mcmc, the graphs, which `seabed evaluate` and `seabed design` read (.npz opens in numpy, .json is for
+/// small ones). The same command gives the same result on any number of threads, whatever the order of the columns.
 #[derive(Args)]
 #[command(after_help = "Example: seabed fit data.csv --knowledge knowledge.toml --out belief.npz\n\n\
 knowledge.toml:\n  forbidden = [[\"A\", \"B\"]]          # no edge A -> B\n  required = [[\"A\", \"C\"]]\n  \
@@ -103,15 +104,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for warning in learned.warnings() {
         tell!("warning: {warning}");
     }
+    let findings = checks::findings(&data, learned.belief().0);
     let seconds = clock.elapsed().as_secs_f64();
     let cpu_seconds = (cpu_time() - cpu).as_secs_f64();
     let written = if arguments.json {
-        let mut value = learned.as_json(&data, seconds, cpu_seconds);
+        let mut value = learned.as_json(&data, &findings, seconds, cpu_seconds);
         value["data_notes"] = told.into();
         value["warnings"] = warnings.into_iter().chain(learned.warnings()).collect::<Vec<_>>().into();
         writeln!(io::stdout().lock(), "{value}")
     } else {
-        learned.print(&data, seconds)
+        learned.print(&data, &findings, seconds)
     };
     written.map_err(|error| Failure::writing(None, error))?;
     saved

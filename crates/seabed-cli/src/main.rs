@@ -11,6 +11,7 @@ macro_rules! tell {
     }};
 }
 
+mod checks;
 mod clock;
 mod demo;
 mod design;

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use seabed::data::{read_graph, write_atomically};
+use seabed::checks;
+use seabed::data::{ReadOptions, read_graph, read_table, write_atomically};
 use seabed_report::{InformationCurve, Intervention, RunView, Section, Study, page};
 use seabed_study::{RunFolder, Sweep};
 
@@ -144,6 +145,10 @@ fn run_view(folder: &RunFolder, title: &str) -> Result<RunView, Failure> {
             standard_error: Some(experiment.standard_error),
         })
     });
+    // Data that are gone are not checked.
+    let data = read_table(&folder.path().join("data.csv"), &ReadOptions::default()).ok();
+    let findings = data.map(|data| checks::check(&data.dataset, &ensemble, &()).unwrap_or_default());
+    let checks = checks::summary(&findings.unwrap_or_default());
     let fits: f64 = rows.iter().map(|row| row.fit_seconds).sum();
     let design: f64 = rows.iter().filter_map(|row| row.design_seconds).sum();
     Ok(RunView {
@@ -160,6 +165,7 @@ fn run_view(folder: &RunFolder, title: &str) -> Result<RunView, Failure> {
             .next_back()
             .map_or(Vec::new(), |designed| InformationCurve::of(&designed.evaluated)),
         timing: vec![("fits".into(), fits), ("designs".into(), design)],
+        checks,
         ..RunView::default()
     })
 }

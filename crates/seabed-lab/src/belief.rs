@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use seabed::belief::{self, GraphBelief};
 use seabed::campaign::CampaignError;
+use seabed::checks::{self, Finding};
 use seabed::data::Dataset;
 use seabed::observer::{Observer, Progress};
 use seabed::posterior::{self, ALGORITHM, Fit, FitError, PosteriorSettings};
@@ -40,6 +41,9 @@ pub struct BeliefSummary {
     /// Why it should not be trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
+    /// What in the data its models cannot have made; empty in files of versions that did not check.
+    #[serde(default)]
+    pub checks: Vec<Finding>,
     /// Wall time, in seconds.
     pub seconds: f64,
 }
@@ -101,6 +105,8 @@ impl Lab {
             repaired_cyclic: fit.repaired,
             graphs: Some(fit.graphs.as_ref().map_or(0, |graphs| graphs.graphs().len())),
             warning: fit.warning,
+            // Never stopped: the fit may have taken hours, and this takes seconds.
+            checks: checks::check(&data, &fit.ensemble, &()).unwrap_or_default(),
             seconds: clock.elapsed().as_secs_f64(),
         };
         // What an earlier version stored and proposals were designed from stays, and the graphs are added.

@@ -1,6 +1,7 @@
 //! What a report of the campaign shows: where it stands in words, the learned edges and effects, every batch and what it was
 //! expected to teach, the experiments made, and what values of targets were worth in the last proposal.
 
+use seabed::checks;
 use seabed::design::reasons;
 use seabed::evaluate::MetricRow;
 use seabed_report::{InformationCurve, Intervention, RunView, Table, short};
@@ -65,6 +66,7 @@ fn view(title: String, state: &State, summary: &Summary, edge_probabilities: Vec
         timing: Vec::new(),
         opening: opening(state, summary),
         tables: tables(state, summary),
+        checks: summary.belief.as_ref().map_or(Vec::new(), |belief| checks::summary(&belief.checks)),
     }
 }
 

@@ -73,6 +73,8 @@ pub struct RunView {
     pub curves: Vec<InformationCurve>,
     /// (phase, seconds).
     pub timing: Vec<(String, f64)>,
+    /// What in the data the models cannot have made, a sentence each.
+    pub checks: Vec<String>,
     /// Paragraphs that say in words what the page shows, before anything else.
     pub opening: Vec<String>,
     /// Tables of texts, after the belief.

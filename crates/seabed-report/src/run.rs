@@ -58,6 +58,7 @@ pub(crate) fn section(run: &RunView) -> String {
     if !run.names.is_empty() {
         belief(&mut html, run);
     }
+    checks(&mut html, &run.checks);
     run.tables.iter().filter(|table| !table.rows.is_empty()).for_each(|table| texts(&mut html, table));
     information(&mut html, run);
     interventions(&mut html, &run.interventions);
@@ -95,6 +96,20 @@ fn belief(html: &mut String, run: &RunView) {
     } else {
         let _ = writeln!(html, "\n</div>\n<div class=\"scroll\">{}</div>", matrix.inline());
     }
+}
+
+fn checks(html: &mut String, findings: &[String]) {
+    if findings.is_empty() {
+        return;
+    }
+    html.push_str(
+        "<h3>Checks</h3>\n<p class=\"note\">What the learned models cannot explain in the data; of data that they can \
+         explain, at most 5 % have any of these.</p>\n<ul>\n",
+    );
+    for finding in findings {
+        let _ = writeln!(html, "<li>{}</li>", escape(finding));
+    }
+    html.push_str("</ul>\n");
 }
 
 fn information(html: &mut String, run: &RunView) {

@@ -89,7 +89,8 @@ pub struct Options {
     /// Search the data once, without resampling.
     #[arg(long, help_heading = "Bootstrap")]
     pub single: bool,
-    /// Penalty per parameter in the score [default: half the logarithm of the number of rows (BIC)].
+    /// Penalty per parameter in the score [default: logarithm of rows times variables; with --single half the logarithm of
+    /// the rows (BIC)].
     #[arg(long, value_name = "LAMBDA", allow_negative_numbers = true, help_heading = "Bootstrap")]
     penalty: Option<f64>,
     /// Maximum number of edges of a variable.

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::{Campaign, Opener, describe, input_error, print};
+use crate::checks;
 use crate::design::parse_goal;
 use crate::failure::Failure;
 use crate::outputs::check_effort;
@@ -186,6 +187,9 @@ fn print_proposal(
     let belief = &proposed.belief;
     if let Some(warning) = &belief.warning {
         tell!("warning: {warning}");
+    }
+    for line in checks::lines(&belief.checks) {
+        tell!("{line}");
     }
     let aside = match belief.set_aside {
         0 => String::new(),

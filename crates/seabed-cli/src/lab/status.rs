@@ -4,6 +4,7 @@ use clap::Args;
 use seabed_lab::{Edge, LabEffect, Summary};
 
 use super::{Campaign, Opener, describe, print};
+use crate::checks;
 use crate::failure::Failure;
 use crate::progress::{Bar, stop_on_interrupt};
 use crate::wording::short;
@@ -90,6 +91,7 @@ fn as_text(summary: &Summary) -> String {
         let when = if summary.not_yet_learned { "then" } else { "now" };
         lines.push(format!("     {when}  {:>4}  {:>20.2}", belief.rows, belief.edge_entropy));
         lines.extend(belief.warning.iter().map(|warning| format!("warning: {warning}")));
+        lines.extend(checks::lines(&belief.checks));
     }
     edges(&mut lines, "most certain edges:", &summary.certain);
     edges(&mut lines, "most uncertain edges:", &summary.uncertain);
