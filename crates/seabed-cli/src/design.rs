@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use seabed::belief::{self, GraphBelief};
-use seabed::data::{DataSummary, is_table_path, write_atomically};
+use seabed::data::{DataSummary, Dataset, far_values, is_table_path, traps, write_atomically};
 use seabed::design::{
-    Belief, DesignError, Designer, Estimator, Goal, Replicates, Strategy, Temperature, Values,
+    Belief, DesignError, Designer, Estimator, Goal, Replicates, Strategy, Temperature, Values, ceiling,
 };
 use seabed::num::random::Seed;
 use seabed::observer::Stage;
@@ -26,9 +26,9 @@ use crate::failure::Failure;
 use crate::fit::read_knowledge;
 use crate::outputs::{Force, Kind, Output};
 use crate::progress::{Bar, stop_on_interrupt};
-use crate::read::{TableOptions, read_data};
+use crate::read::{TableOptions, read_data, warn};
 use crate::strategy::StrategyOptions;
-use crate::wording::{POSTERIOR_HELP, posterior_parser};
+use crate::wording::posterior_parser;
 
 pub use question::parse_goal;
 
@@ -60,9 +60,9 @@ pub struct Arguments {
     /// The values for --values grid [default: evenly spaced].
     #[arg(long, value_name = "VALUES", value_delimiter = ',', allow_negative_numbers = true)]
     grid: Vec<f64>,
-    /// Outcomes simulated per draw (m).
-    #[arg(long, default_value_t = 100, value_name = "COUNT")]
-    samples: usize,
+    /// Outcomes simulated per draw (m) [default: 100; fewer for information about the model if there are more than 20 draws].
+    #[arg(long, value_name = "COUNT")]
+    samples: Option<usize>,
     /// Values tried per target (T).
     #[arg(long, default_value_t = 5, value_name = "COUNT")]
     evaluations: usize,
@@ -85,8 +85,9 @@ pub struct Arguments {
     /// Evaluate this design instead of choosing a batch (repeatable).
     #[arg(long = "score", value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     scored: Vec<String>,
-    #[arg(long, default_value = "mcmc-gp", value_name = "NAME", value_parser = posterior_parser(), help = POSTERIOR_HELP)]
-    posterior: PosteriorKind,
+    /// How to learn the posterior when fitting data [default: mcmc-gp].
+    #[arg(long, value_name = "NAME", value_parser = posterior_parser())]
+    posterior: Option<PosteriorKind>,
     /// Draws from the posterior when fitting data, mcmc and bootstrap only [default: as `seabed fit`].
     #[arg(long, value_name = "COUNT")]
     draws: Option<usize>,
@@ -145,8 +146,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check_options(arguments)?;
     check_outputs(arguments)?;
     stop_on_interrupt();
-    let (ensemble, graphs, data) = believed(arguments, asked)?;
+    let (ensemble, graphs, data, brief) = believed(arguments, asked)?;
+    let mut warnings = data.as_ref().map_or(Vec::new(), traps);
     designer.strategy = asked.unwrap_or(Strategy::recommended(graphs.is_some()));
+    if arguments.samples.is_none() {
+        designer.samples = designer.strategy.usual_samples(ensemble.draws().len());
+    }
     let belief = Belief { models: &ensemble, graphs: graphs.as_ref() };
     let names = ensemble.names();
     designer.goal = arguments.goal.as_deref().map_or(Ok(Goal::Everything), |text| parse_goal(text, names))?;
@@ -162,8 +167,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let written = print::scores(arguments.json, &designs, &scores, names, used().1);
         return written.map_err(|error| Failure::writing(None, error));
     }
-    let constraints = arguments.constraints.constraints(names, data.as_ref())?;
+    let constraints = arguments.constraints.constraints(names, brief.as_ref())?;
+    arguments.force.check_effort(designer.effort(belief, &constraints))?;
     let batch = designer.design(belief, &constraints, seed, &Bar::new())?;
+    let settings = batch.chosen.iter().flat_map(|chosen| chosen.design.settings().iter().copied());
+    let far = data.as_ref().map_or(Vec::new(), |data| far_values(data, settings));
+    warn(&far);
+    warnings.extend(far);
+    warnings.extend(ceiling(batch.information.nats, batch.entropy).map(str::to_string));
     // The disk may be full by now: the batch is printed all the same.
     let curves = arguments
         .curves
@@ -177,6 +188,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let written = if arguments.json {
         let mut value = print::as_json(&batch, &ensemble, seconds, cpu_seconds);
         value["strategy"] = json!(designer.strategy);
+        value["warnings"] = json!(warnings);
         writeln!(io::stdout().lock(), "{value}")
     } else {
         print::as_text(&batch, &ensemble, &designer, seconds)
@@ -185,14 +197,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     curves.and(form)
 }
 
+impl Arguments {
+    fn posterior(&self) -> PosteriorKind {
+        self.posterior.unwrap_or(PosteriorKind::McmcGp)
+    }
+}
+
 /// Refuses options that would have no effect.
 fn check_options(arguments: &Arguments) -> Result<(), Failure> {
     let of_fit = [
+        (arguments.posterior.is_some(), "--posterior"),
         (arguments.draws.is_some(), "--draws"),
         (arguments.knowledge.is_some(), "--knowledge"),
         (arguments.table.given().is_some(), arguments.table.given().unwrap_or_default()),
     ];
-    let posterior = PosteriorSettings::for_own_data(arguments.posterior).check(None)?;
+    let posterior = PosteriorSettings::for_own_data(arguments.posterior()).check(None)?;
     let fitted = fits_first(&arguments.belief);
     let ignored = of_fit.iter().find(|(given, _)| *given && !fitted).map(|(_, option)| *option);
     let problem = if let Some(option) = ignored {
@@ -227,29 +246,32 @@ fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
     arguments.force.check(&outputs, &inputs)
 }
 
-/// What is believed, and the data it was fitted to in brief, where they are known.
-type Believed = (Ensemble, Option<GraphBelief>, Option<DataSummary>);
+/// What is believed, the data it was fitted to here, and in brief where they are known.
+type Believed = (Ensemble, Option<GraphBelief>, Option<Dataset>, Option<DataSummary>);
 
 fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, Failure> {
     if !fits_first(&arguments.belief) {
         let (models, graphs) = belief::read(&arguments.belief[0])?;
-        return Ok((models, graphs, belief::remembered(&arguments.belief[0])?));
+        return Ok((models, graphs, None, belief::remembered(&arguments.belief[0])?));
     }
     let data = read_data(&arguments.belief, &arguments.table)?.dataset;
+    warn(&traps(&data));
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
-    let mut settings = PosteriorSettings::for_own_data(arguments.posterior);
+    let mut settings = PosteriorSettings::for_own_data(arguments.posterior());
     settings.draws = arguments.draws.unwrap_or(settings.draws);
     let posterior = settings.check(None)?;
     if asked.is_some_and(|strategy| strategy.parts().0.needs_graphs()) && !posterior.gives_graphs() {
         return Err(DesignError::NoGraphs.into());
     }
+    arguments.force.check_effort(posterior.effort(data.rows(), data.variables()))?;
     let start = Start::fresh(Seed::new(arguments.seed));
     let fit =
         posterior.fit(&data, &knowledge, start, &Stage { observer: &Bar::new(), name: "fit".into() })?;
     if let Some(warning) = &fit.warning {
         tell!("warning: {warning}");
     }
-    Ok((fit.ensemble, fit.graphs, Some(DataSummary::of(&data))))
+    let brief = DataSummary::of(&data);
+    Ok((fit.ensemble, fit.graphs, Some(data), Some(brief)))
 }
 
 /// Everything but the strategy and the goal, for which the belief must be known.
@@ -265,7 +287,7 @@ fn designer(arguments: &Arguments) -> Designer {
         },
         batch: arguments.batch,
         replicates: arguments.replicates,
-        samples: arguments.samples,
+        samples: arguments.samples.unwrap_or(Designer::default().samples),
         evaluations: arguments.evaluations,
         temperature: arguments.temperature,
         estimator: match arguments.estimator {

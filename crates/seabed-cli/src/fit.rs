@@ -10,16 +10,17 @@ use std::time::Instant;
 
 use clap::Args;
 use seabed::belief::{self, GraphBelief};
-use seabed::data::{DataSummary, Dataset, write_atomically};
+use seabed::data::{DataSummary, Dataset, traps, write_atomically};
 use seabed::num::random::Seed;
 use seabed::posterior::{Fit, FitError, Knowledge, Posterior, PosteriorKind, Start, State};
 use seabed::scm::Ensemble;
+use serde_json::json;
 
 use crate::clock::cpu_time;
 use crate::failure::Failure;
 use crate::outputs::{Force, Kind, Output};
 use crate::progress::{Bar, stop_on_interrupt};
-use crate::read::{TableOptions, read_data, told};
+use crate::read::{TableOptions, read_data, told, warn};
 use crate::wording::{POSTERIOR_HELP, posterior_parser};
 
 /// Learn a posterior over causal models from data.
@@ -70,6 +71,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
     let posterior = arguments.options.posterior(arguments.posterior, &data)?;
+    arguments.force.check_effort(posterior.effort(data.rows(), data.variables()))?;
+    let mut warnings = traps(&data);
+    warn(&warnings);
     for remark in posterior.remarks(&data) {
         tell!("note: {remark}");
     }
@@ -90,15 +94,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         })
         .map_err(|error| Failure::writing(Some(path), error));
     }
-    for warning in learned.warnings() {
-        tell!("warning: {warning}");
-    }
+    let certain = learned.warnings();
+    warn(&certain);
+    warnings.extend(certain);
     let seconds = clock.elapsed().as_secs_f64();
     let cpu_seconds = (cpu_time() - cpu).as_secs_f64();
     let written = if arguments.json {
         let mut value = learned.as_json(&data, seconds, cpu_seconds);
         value["data_notes"] = told.into();
-        value["warnings"] = learned.warnings().into();
+        value["warnings"] = json!(warnings);
         writeln!(io::stdout().lock(), "{value}")
     } else {
         learned.print(&data, seconds)

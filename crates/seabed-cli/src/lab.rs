@@ -49,6 +49,7 @@ enum Command {
     Report(report::Report),
     Export(file::Export),
     Undo(file::Undo),
+    Backup(file::Backup),
     Check(file::Check),
     Rehearse(rehearse::Rehearse),
 }
@@ -66,6 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Report(arguments) => report::report(arguments, &open),
         Command::Export(arguments) => file::export(arguments, &open),
         Command::Undo(arguments) => file::undo(arguments, &open),
+        Command::Backup(arguments) => file::backup(arguments, &open),
         Command::Check(arguments) => file::check(arguments, &open),
         Command::Rehearse(arguments) => rehearse::rehearse(arguments),
     }

@@ -1,14 +1,12 @@
 //! `seabed report`: the page and the figures of a run or a study.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use seabed::data::{read_graph, write_atomically};
-use seabed::design::EvaluationRecord;
-use seabed_report::{InformationCurve, Intervention, Line, Run, RunView, Section, Setting, Study, page};
-use seabed_study::{RunFolder, Sweep, default_baseline};
+use seabed_report::{InformationCurve, Intervention, RunView, Section, Study, page};
+use seabed_study::{RunFolder, Sweep};
 
 use crate::failure::Failure;
 use crate::outputs::{Force, Kind, Output};
@@ -93,32 +91,14 @@ fn title(folder: &Path) -> String {
 
 /// The finished runs of a study; the others are compared with the line `baseline`, the random one unless it is named.
 pub fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study, Failure> {
-    let finished = sweep.finished()?;
-    if finished.is_empty() {
+    let Some(mut study) = sweep.report_view(title)? else {
         return Err(Failure::Input(anyhow::anyhow!(
             "no run of the study has finished; `seabed sweep` continues it"
         )));
-    }
-    let mut settings: Vec<Setting> = Vec::new();
-    for (planned, rows) in &finished {
-        let setting = entry(
-            &mut settings,
-            |setting| setting.name == planned.setting,
-            || Setting { name: planned.setting.clone(), ..Setting::default() },
-        );
-        let line = entry(
-            &mut setting.lines,
-            |line| line.label == planned.line,
-            || Line { label: planned.line.clone(), ..Line::default() },
-        );
-        let replicates = planned.config.design.replicates.at_a_time();
-        line.runs.push(Run { seed: planned.config.seed, rows: rows.clone(), replicates });
-    }
-    let labels = || settings.iter().flat_map(|setting| setting.lines.iter().map(|line| line.label.as_str()));
-    let baseline = match baseline {
-        Some(name) if labels().any(|label| label == name) => name,
-        Some(name) => {
-            let mut known: Vec<&str> = labels().collect();
+    };
+    if let Some(name) = baseline {
+        let mut known: Vec<&str> = study.labels().collect();
+        if !known.contains(&name) {
             known.sort_unstable();
             known.dedup();
             return Err(Failure::Input(anyhow::anyhow!(
@@ -126,19 +106,9 @@ pub fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study
                 known.join(", ")
             )));
         }
-        None => default_baseline(labels()).unwrap_or("random"),
-    };
-    let baseline = baseline.to_string();
-    Ok(Study { title: title.to_string(), settings, baseline })
-}
-
-/// The first item for which `is` holds, added if there is none.
-fn entry<T>(items: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &mut T {
-    let at = items.iter().position(is).unwrap_or_else(|| {
-        items.push(make());
-        items.len() - 1
-    });
-    &mut items[at]
+        study.baseline = name.to_string();
+    }
+    Ok(study)
 }
 
 /// A run of a study.
@@ -188,23 +158,10 @@ fn run_view(folder: &RunFolder, title: &str) -> Result<RunView, Failure> {
             .iter()
             .flatten()
             .next_back()
-            .map_or(Vec::new(), |designed| curves(&designed.evaluated)),
+            .map_or(Vec::new(), |designed| InformationCurve::of(&designed.evaluated)),
         timing: vec![("fits".into(), fits), ("designs".into(), design)],
         ..RunView::default()
     })
-}
-
-/// Information against value for each target that was tried alone.
-pub fn curves(evaluated: &[EvaluationRecord]) -> Vec<InformationCurve> {
-    let mut of_target: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
-    for evaluation in evaluated {
-        if let [(target, value)] = &evaluation.targets[..] {
-            of_target.entry(target).or_default().push((*value, evaluation.information));
-        }
-    }
-    let curve =
-        |(target, points): (&str, Vec<(f64, f64)>)| InformationCurve { target: target.into(), points };
-    of_target.into_iter().map(curve).collect()
 }
 
 /// A page, and its figures as `(stem, SVG)`.
@@ -225,6 +182,12 @@ impl Page {
         let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
         for (path, _) in &files {
             force.check_replaced(&Output { path, kind: Kind::Report }, &inputs)?;
+        }
+        if beside.is_symlink() {
+            return Err(Failure::Input(anyhow::anyhow!(
+                "{}: it is a symbolic link; remove it, or choose another name for the page with --out",
+                beside.display()
+            )));
         }
         fs::create_dir_all(&beside).map_err(|error| Failure::writing(Some(&beside), error))?;
         for (path, text) in &files {

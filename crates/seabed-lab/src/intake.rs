@@ -10,7 +10,7 @@ use std::path::Path;
 
 use seabed::data::{
     DataError, Numbers, ObservedReader, Place, ReadOptions, STANDARD_INPUT, Sheet, SheetRow,
-    TARGET_SEPARATOR, TARGETS_COLUMN, closest, did_you_mean, position, read_table,
+    TARGET_SEPARATOR, TARGETS_COLUMN, closest, did_you_mean, position, read_parquet_from,
 };
 use seabed::graph::Node;
 use seabed::observer::Observer;
@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 use super::spreadsheet::original_cell;
 use super::state::{Row, Source, State};
 use super::variables::{RESERVED, Variables};
-use super::{Lab, LabError, time};
+use super::{Lab, LabError};
 
 /// How a data file is added.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -83,7 +83,8 @@ impl Lab {
             }
             let (mut notes, mut told) = (Vec::new(), Vec::new());
             let rows = if parquet {
-                let (rows, warnings) = complete_rows(path, &options.read, &state.variables)?;
+                let (rows, warnings) =
+                    complete_rows(content.clone(), &file, &options.read, &state.variables)?;
                 told = warnings;
                 rows
             } else {
@@ -114,7 +115,7 @@ impl Lab {
             let interventional = rows.iter().filter(|row| !row.targets.is_empty()).count();
             let incomplete = rows.iter().filter(|row| !row.is_complete()).count();
             let what = format!("{} rows of {file}", rows.len());
-            let action = change.action("add", &what, &time::now(), &options.note)?;
+            let action = change.action("add", &what, &options.note)?;
             let count = rows.len();
             let source = Source { action, file: file.clone(), sha256: sha256.clone(), rows };
             change.source(action, &source, state.variables.names(), observer)?;
@@ -317,16 +318,20 @@ pub(super) fn all_or_listed<T>(
     }
 }
 
+/// Rows with their numbers in the file.
+type NumberedRows = Vec<(usize, Row)>;
+
 /// The complete rows of a Parquet file, and what is to be told about it.
 fn complete_rows(
-    path: &Path,
+    content: Vec<u8>,
+    file: &str,
     options: &ReadOptions,
     variables: &Variables,
-) -> Result<(Vec<(usize, Row)>, Vec<String>), LabError> {
+) -> Result<(NumberedRows, Vec<String>), LabError> {
     let mut options = options.clone();
     options.ignore.extend_from_slice(variables.ignored());
     let loaded = loop {
-        match read_table(path, &options) {
+        match read_parquet_from(content.clone(), file, &options) {
             // What is always ignored need not be there.
             Err(DataError::NothingToIgnore { column, .. }) if variables.ignored().contains(&column) => {
                 options.ignore.retain(|name| *name != column);
@@ -337,8 +342,7 @@ fn complete_rows(
     let told = loaded.warnings.iter().map(ToString::to_string).collect();
     let data = loaded.dataset.reordered(variables.names())?;
     let row = |row: usize| {
-        let place =
-            || Place { file: Some(path.display().to_string()), row: Some(row + 1), ..Place::default() };
+        let place = || Place { file: Some(file.to_string()), row: Some(row + 1), ..Place::default() };
         let cells = (0..data.variables()).map(|node| {
             let value = data.column(node)[row];
             let refusal = variables.refuses(node, value);

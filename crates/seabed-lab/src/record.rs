@@ -12,7 +12,7 @@ use seabed::graph::Node;
 use super::form::{experiment_name, experiment_number};
 use super::intake::{Columns, KnownRows, all_or_listed, warnings};
 use super::state::{Experiment, Record, Row, State, Status};
-use super::{Lab, LabError, time};
+use super::{Lab, LabError};
 
 /// What a form changed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -100,7 +100,7 @@ impl Lab {
                 return Ok(recorded);
             }
             let kind = if amend { "amend" } else { "record" };
-            let action = change.action(kind, &what(&recorded, file), &time::now(), note)?;
+            let action = change.action(kind, &what(&recorded, file), note)?;
             let rows: Vec<(usize, &Row)> = entries.iter().map(|entry| (entry.number, &entry.row)).collect();
             recorded.warnings = columns.censored(sheet).into_iter().chain(warnings(&rows, state)).collect();
             recorded.action = Some(action);
@@ -156,7 +156,7 @@ impl Lab {
                 return Ok(Recorded { known: 1, ..Recorded::default() });
             }
             let what = format!("{place} corrected");
-            after.action = change.action("amend", &what, &time::now(), note)?;
+            after.action = change.action("amend", &what, note)?;
             change.record(&after, experiment.id, correction.replicate, names)?;
             Ok(Recorded { action: Some(after.action), changed: 1, ..Recorded::default() })
         })

@@ -8,7 +8,7 @@ use seabed::design::{Allowed, ConstraintError, Constraints, Levels};
 use seabed::graph::Node;
 use seabed::posterior::{Knowledge, KnowledgeForm};
 use seabed::scm::Intervention;
-use seabed::settings::{KeyValue, Keys};
+use seabed::settings::{KeyValue, Keys, SettingsError};
 use serde::{Deserialize, Serialize};
 
 use super::LabError;
@@ -112,21 +112,26 @@ impl Variables {
     /// The variables of a TOML text; `source` names it in errors.
     pub fn from_toml(text: &str, source: &str) -> Result<Self, LabError> {
         let wrong = |problem: String| LabError::Variables { source_name: source.to_string(), problem };
-        let form: Form = Keys::parse(text, source)?.settings()?;
+        let form: Form = Keys::parse(text, source)?.settings().map_err(|error| match error {
+            SettingsError::Keys { problem, .. } => wrong(located(text, &problem)),
+            other => other.into(),
+        })?;
         let names: Names = form.variable.iter().map(|variable| variable.name.clone()).collect();
         check_names(&names).map_err(|error| wrong(error.to_string()))?;
         if names.is_empty() {
             return Err(wrong("there is no [[variable]]; define at least one".into()));
         }
         let mut list = form.variable;
-        for variable in &mut list {
+        for (k, variable) in list.iter_mut().enumerate() {
             if let Some(levels) = &mut variable.levels {
                 levels.sort_by(f64::total_cmp);
                 levels.dedup();
             }
             let problem = problem_of(variable);
-            problem
-                .map_or(Ok(()), |problem| Err(wrong(format!("variable {:?}: {problem}", variable.name))))?;
+            if let Some(problem) = problem {
+                let line = line_of(text, k, "name").map_or(String::new(), |line| format!("line {line}: "));
+                return Err(wrong(format!("{line}variable {:?}: {problem}", variable.name)));
+            }
         }
         let knowledge = Knowledge::from_form(&form.knowledge, &names)
             .map_err(|error| wrong(format!("[knowledge]: {error}")))?;
@@ -226,6 +231,40 @@ impl Variables {
     }
 }
 
+/// A problem whose key begins with `variable[K]`, with the line and the name of that variable instead.
+fn located(text: &str, problem: &str) -> String {
+    let found = problem.strip_prefix("variable[").and_then(|rest| {
+        let (number, rest) = rest.split_once(']')?;
+        Some((number.parse::<usize>().ok()?, rest.trim_start_matches(['.', ':', ' '])))
+    });
+    let Some((k, rest)) = found else { return problem.to_string() };
+    let key = rest.split([':', '[', '.']).next().unwrap_or("");
+    let line = line_of(text, k, key).map_or(String::new(), |line| format!("line {line}: "));
+    let name = line_of(text, k, "name").and_then(|line| text.lines().nth(line - 1)?.split_once('='));
+    let name = name.map_or(format!("variable {}", k + 1), |(_, name)| format!("variable {}", name.trim()));
+    format!("{line}{name}: {rest}")
+}
+
+/// The line, counted from 1, on which the variable with this number has the key, or begins if it does not have it.
+fn line_of(text: &str, variable: usize, key: &str) -> Option<usize> {
+    let mut lines = text.lines().enumerate().skip_while({
+        let mut seen = 0;
+        move |(_, line)| {
+            seen += usize::from(is_variable(line));
+            seen <= variable
+        }
+    });
+    let (first, _) = lines.next()?;
+    let of_variable = lines.take_while(|(_, line)| !line.trim_start().starts_with('['));
+    let keyed = |line: &str| line.split_once('=').is_some_and(|(left, _)| left.trim() == key);
+    Some(of_variable.into_iter().find(|(_, line)| keyed(line)).map_or(first, |(at, _)| at) + 1)
+}
+
+/// Does a `[[variable]]` begin here?
+fn is_variable(line: &str) -> bool {
+    line.split('#').next().is_some_and(|line| line.split_whitespace().collect::<String>() == "[[variable]]")
+}
+
 fn name_of(transform: Transform) -> &'static str {
     match transform {
         Transform::None => "none",
@@ -282,6 +321,8 @@ pub fn draft(data: &Dataset, source: &str, ignored: &[String]) -> String {
             format!("ignore = [{}]  # columns of data files that are no variables\n\n", names.join(", "))
         }
     };
+    // The name of a file may contain a line break, which would end the comment.
+    let source = source.replace(char::is_control, " ");
     let mut text = format!(
         "# The variables of {source}. Edit this file, then create the campaign from it.\n\
          #\n\
@@ -383,6 +424,15 @@ mod tests {
                 "\"c\" is not a variable",
             ),
             ("[[variable]]\nname = \"a\"\nbound = [1, 2]", "unknown field `bound`"),
+            (
+                "[[variable]]\nname = \"a\"\n\n[[variable]] # the second\nname = \"b\"\ncost = \"high\"",
+                "v.toml: line 6: variable \"b\": cost: the text \"high\" is not what is expected here: write a number",
+            ),
+            (
+                "[[variable]]\nname = \"a\"\n[[variable]]\nname = \"b\"\nintervene = true",
+                "v.toml: line 4: variable \"b\": it can be intervened on",
+            ),
+            ("[[variable]]\nname = \"a\"\nbounds = [1, 2\ncost = 1", "v.toml: line 3"),
         ];
         for (text, part) in cases {
             let message = of(text).unwrap_err().to_string();

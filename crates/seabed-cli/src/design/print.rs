@@ -6,7 +6,7 @@ use seabed::data::Names;
 use seabed::design::{Batch, Chosen, Designer, Evaluated, Information, Replicates, ceiling, reasons};
 use seabed::graph::Node;
 use seabed::scm::{Ensemble, Intervention};
-use seabed_lab::FormRow;
+use seabed_lab::{FormRow, harmless_cell};
 use serde_json::{Value, json};
 
 use crate::wording::short;
@@ -21,7 +21,6 @@ pub fn as_json(batch: &Batch, ensemble: &Ensemble, seconds: f64, cpu_seconds: f6
     form["edge_entropy"] = json!(ensemble.edge_entropy());
     form["seconds"] = json!(seconds);
     form["cpu_seconds"] = json!(cpu_seconds);
-    form["warnings"] = ceiling(batch.information.nats, batch.entropy).into_iter().collect();
     form
 }
 
@@ -144,7 +143,7 @@ pub fn write_curves(out: &mut dyn Write, evaluated: &[Evaluated], names: &Names)
     singles.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     for (node, value, information) in singles {
         let numbers = [value, information.nats, information.standard_error].map(|number| number.to_string());
-        table.write_record([names[node].clone()].into_iter().chain(numbers))?;
+        table.write_record([harmless_cell(&names[node]).into_owned()].into_iter().chain(numbers))?;
     }
     table.flush()
 }

@@ -111,11 +111,34 @@ pub fn export(arguments: &Export, open: &Opener) -> Result<(), Failure> {
 pub struct Undo {
     #[command(flatten)]
     file: Campaign,
+    /// Only if this is the last action: trying again after a crash then undoes nothing else.
+    #[arg(long, value_name = "NUMBER")]
+    action: Option<i64>,
 }
 
 pub fn undo(arguments: &Undo, open: &Opener) -> Result<(), Failure> {
-    let undone = open.open(&arguments.file.campaign)?.undo()?.action;
+    let undone = open.open(&arguments.file.campaign)?.undo_if(arguments.action)?.action;
     print(&format!("undone: action {} from {}: {} {}", undone.id, undone.at, undone.kind, undone.what))
+}
+
+/// Write a copy of the campaign to a new file, also while others are working on it.
+#[derive(Args)]
+pub struct Backup {
+    #[command(flatten)]
+    file: Campaign,
+    /// The new file.
+    copy: PathBuf,
+}
+
+pub fn backup(arguments: &Backup, open: &Opener) -> Result<(), Failure> {
+    let mut lab = open.open(&arguments.file.campaign)?;
+    lab.backup(&arguments.copy)?;
+    let actions = lab.state()?.actions.len();
+    print(&format!(
+        "{}: a copy of {} with {actions} actions",
+        arguments.copy.display(),
+        arguments.file.campaign.display()
+    ))
 }
 
 /// Check the campaign's file for damage.

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{Campaign, Opener, input_error, print};
 use crate::failure::Failure;
 use crate::progress::{Bar, stop_on_interrupt};
-use crate::read::TableOptions;
+use crate::read::{TableOptions, warn};
 
 /// Add measurements: observations, or rows in which variables were set.
 ///
@@ -51,7 +51,8 @@ pub fn add(arguments: &Add, open: &Opener) -> Result<(), Failure> {
     };
     stop_on_interrupt();
     for data in &arguments.data {
-        let added = lab.add(data, &options, &Bar::new())?;
+        let mut added = lab.add(data, &options, &Bar::new())?;
+        added.warnings.extend(lab.state()?.traps(&[]));
         print_added(&added, data, arguments.json)?;
     }
     Ok(())
@@ -203,12 +204,6 @@ fn read(path: &Path, options: &TableOptions) -> Result<Sheet, Failure> {
         tell!("note: {note}");
     }
     Ok(sheet)
-}
-
-fn warn(warnings: &[String]) {
-    for warning in warnings {
-        tell!("warning: {warning}");
-    }
 }
 
 fn print_recorded(recorded: &Recorded, source: &str, as_json: bool) -> Result<(), Failure> {

@@ -14,7 +14,9 @@ use serde_json::json;
 use super::{Campaign, Opener, describe, input_error, print};
 use crate::design::parse_goal;
 use crate::failure::Failure;
+use crate::outputs::check_effort;
 use crate::progress::{Bar, stop_on_interrupt};
+use crate::read::warn;
 use crate::strategy::StrategyOptions;
 use crate::wording::{POSTERIOR_HELP, posterior_parser};
 
@@ -65,6 +67,9 @@ pub struct Propose {
     /// A note for the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     note: String,
+    /// Begin work that looks too large for this computer.
+    #[arg(long)]
+    force: bool,
     /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
@@ -87,7 +92,10 @@ pub fn propose(arguments: &Propose, open: &Opener) -> Result<(), Failure> {
         }
         check_writable(path).map_err(|error| Failure::writing(Some(path), error))?;
     }
-    let mut request = request(arguments, &lab.state()?)?;
+    let state = lab.state()?;
+    let mut request = request(arguments, &state)?;
+    let (rows, variables) = (state.rows().count(), state.variables.names().len());
+    check_effort(request.posterior.check(None)?.effort(rows, variables), arguments.force)?;
     stop_on_interrupt();
     let proposed = match lab.propose(&request, &arguments.note, &Bar::new()) {
         // Now and then a fit by Markov chains has to leave out the graphs.
@@ -125,7 +133,8 @@ fn request(arguments: &Propose, state: &State) -> Result<ProposalRequest, Failur
         request = keys.settings()?;
     }
     if let Some(goal) = &arguments.goal {
-        request.goal = parse_goal(goal, state.variables.names())?;
+        parse_goal(goal, state.variables.names())?;
+        request.goal.clone_from(goal);
     }
     Ok(request)
 }
@@ -164,6 +173,7 @@ fn print_proposal(
     place: Option<&PathBuf>,
 ) -> Result<(), Failure> {
     let designed = &proposed.designed;
+    warn(&proposed.warnings);
     if arguments.json {
         let mut value = serde_json::to_value(proposed).expect("plain numbers");
         value["form"] = json!(place);

@@ -3,12 +3,27 @@
 use std::fs;
 use std::sync::Mutex;
 
-use seabed::design::Strategy;
+use seabed::design::{Replicates, Strategy};
 use seabed::observer::Progress;
 use seabed::posterior::PosteriorKind;
 use seabed_lab::*;
 
 use crate::common::*;
+
+/// Rows that were chosen one by one are replicates of one experiment in the form.
+#[test]
+fn rows_of_an_experiment_stand_together_when_they_are_chosen_automatically() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, mut lab) = new_lab(folder.path());
+    add(&mut lab, folder.path(), &observations(25, 5), false).unwrap();
+    let mut ask = request(5, 1);
+    ask.design.replicates = Replicates::Auto;
+    ask.design.experiment_cost = 1000.0;
+    let proposed = propose(&mut lab, &ask).unwrap();
+    let state = lab.state().unwrap();
+    assert_eq!(proposed.experiments.len(), 1, "experiments are dear");
+    assert_eq!(state.form(proposed.id).len(), 5);
+}
 
 #[test]
 fn a_stopped_fit_continues_and_ends_the_same() {

@@ -173,7 +173,8 @@ fn kind(path: &Path) -> Result<Kind, DataError> {
 /// Writes a file so that readers see the old one or the new one, whole, and nothing is left behind on failure.
 ///
 /// The bytes go to a temporary file in the same directory, are synced to disk, and take the place of `path`
-/// only then. A symbolic link keeps pointing at its file, and the permissions of a file that is replaced are
+/// only then. A symbolic link within its folder keeps pointing at its file, one that leads out of it is refused, and the
+/// permissions of a file that is replaced are
 /// kept. What is not a regular file (`/dev/stdout`, a pipe) is written to directly.
 pub fn write_atomically(
     path: &Path,
@@ -201,6 +202,19 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
     open_part(path).map(|_| ())
 }
 
+/// Where a file really is; refused if it is a symbolic link that leads out of its folder, because whoever made the link
+/// decides what is replaced there.
+fn within_folder(path: &Path) -> io::Result<PathBuf> {
+    let place = fs::canonicalize(path)?;
+    let is_link = fs::symlink_metadata(path)?.is_symlink();
+    if is_link && !place.starts_with(fs::canonicalize(directory_of(path))?) {
+        let problem =
+            format!("it is a symbolic link to {}, outside of its folder; name that file", place.display());
+        return Err(io::Error::other(problem));
+    }
+    Ok(place)
+}
+
 /// A temporary file, which is to take the place of `path` and of what was there `before`.
 struct Part {
     path: PathBuf,
@@ -220,7 +234,7 @@ fn open_part(path: &Path) -> io::Result<Option<Part>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
-    let path: PathBuf = if before.is_some() { fs::canonicalize(path)? } else { path.to_path_buf() };
+    let path: PathBuf = if before.is_some() { within_folder(path)? } else { path.to_path_buf() };
     let directory = directory_of(&path);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".seabed-").suffix(".part");
@@ -292,6 +306,14 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&file).unwrap(), b"new");
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::write(elsewhere.path().join("theirs"), "old").unwrap();
+        let out = directory.path().join("out");
+        symlink(elsewhere.path().join("theirs"), &out).unwrap();
+        let refusal = write_atomically(&out, |w| w.write_all(b"new")).unwrap_err().to_string();
+        assert!(refusal.starts_with("it is a symbolic link to "), "{refusal}");
+        assert_eq!(fs::read(elsewhere.path().join("theirs")).unwrap(), b"old");
 
         let fresh = directory.path().join("fresh");
         write_atomically(&fresh, |w| w.write_all(b"x")).unwrap();

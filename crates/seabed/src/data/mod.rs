@@ -28,12 +28,13 @@ mod sheet;
 mod source;
 mod summary;
 mod targets;
+mod traps;
 mod wording;
 mod xlsx;
 
 pub use self::csv::{read_csv, read_csv_from, write_csv};
 #[cfg(feature = "parquet")]
-pub use self::parquet::{read_parquet, write_parquet};
+pub use self::parquet::{read_parquet, read_parquet_from, write_parquet};
 pub use cell::Numbers;
 pub use dataset::{Dataset, MOST_VALUE};
 pub use dialect::Separator;
@@ -53,5 +54,6 @@ pub use number::Decimal;
 pub use observed::ObservedReader;
 pub use sheet::{Sheet, SheetRow};
 pub use summary::{DataSummary, ValueKind, VariableSummary};
+pub use traps::{far_values, traps};
 pub use wording::{Excerpt, Place, Remedy, did_you_mean};
 pub use xlsx::{WorkbookCell, write_workbook};

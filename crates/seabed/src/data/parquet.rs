@@ -8,13 +8,14 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnDescriptor, Type};
 
@@ -54,11 +55,23 @@ pub(super) fn part_of_parquet(path: &Path, options: &ReadOptions) -> Result<Load
     if file.metadata().map_err(unreadable)?.is_dir() {
         return Err(DataError::Directory { file: name });
     }
-    // The decoder refuses most damaged pages but panics on a few. Nothing outlives the attempt, so
-    // nothing is left half done.
+    decode(file, &name, options)
+}
+
+/// As [`read_parquet`], from the content of a file; messages call it `name`.
+pub fn read_parquet_from(content: Vec<u8>, name: &str, options: &ReadOptions) -> Result<Loaded, DataError> {
+    Ok(decode(Bytes::from(content), name, options)?.examined())
+}
+
+/// The decoder refuses most damaged pages but panics on a few. Nothing outlives the attempt, so nothing is left half done.
+fn decode(
+    content: impl ChunkReader + 'static,
+    name: &str,
+    options: &ReadOptions,
+) -> Result<Loaded, DataError> {
     let attempt = || {
-        let reader = SerializedFileReader::new(file).map_err(|source| damaged(&name, source))?;
-        read(&reader, &name, options)
+        let reader = SerializedFileReader::new(content).map_err(|source| damaged(name, source))?;
+        read(&reader, name, options)
     };
     let decoded = std::thread::scope(|scope| {
         // On a thread of its own, whose name a program's panic hook can recognise.
@@ -67,8 +80,8 @@ pub(super) fn part_of_parquet(path: &Path, options: &ReadOptions) -> Result<Load
     });
     match decoded {
         Ok(Ok(loaded)) => loaded,
-        Ok(Err(_)) => Err(corrupt(&name, "a page cannot be decoded")),
-        Err(source) => Err(unreadable(source)),
+        Ok(Err(_)) => Err(corrupt(name, "a page cannot be decoded")),
+        Err(source) => Err(DataError::unreadable(name.to_string(), source)),
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::decision::Decision;
+use super::designer::DesignError;
 use super::forecast::Forecast;
 use super::information::Information;
 use crate::JSON_VERSION;
@@ -63,6 +64,15 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// The batch if all its numbers are finite; what was evaluated but not chosen, and is not, is left out.
+    pub(super) fn finite(mut self) -> Result<Self, DesignError> {
+        self.evaluated.retain(|evaluated| evaluated.information.is_finite());
+        let of_chosen = |c: &Chosen| c.information.is_finite() && c.gain.is_finite() && c.cost.is_finite();
+        let finite =
+            self.information.is_finite() && self.entropy.is_finite() && self.chosen.iter().all(of_chosen);
+        if finite { Ok(self) } else { Err(DesignError::NotFinite) }
+    }
+
     /// The batch over variables in another order, with these names: variable k becomes `to[k]`.
     pub(super) fn relabelled(mut self, names: &Names, to: &[Node]) -> Self {
         let designs = self.chosen.iter_mut().map(|chosen| &mut chosen.design);

@@ -96,7 +96,7 @@ pub(crate) fn sigmoid(x: f64) -> f64 {
     top / (1.0 + z)
 }
 
-/// Cosine and sine of a full turn times `turn`, for `turn` in [0, 1].
+/// Cosine and sine of a number of full turns, below 2^49.
 #[inline(always)]
 pub(crate) fn cos_sin_of_turn(turn: f64) -> (f64, f64) {
     let quarters = turn * 4.0;

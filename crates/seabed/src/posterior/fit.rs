@@ -67,6 +67,10 @@ pub enum State {
     Mcmc(mcmc::State),
 }
 
+/// Counts up when a posterior gives other numbers from the same data, settings and seed: what was learned before is then
+/// learned again where it would have been kept.
+pub const ALGORITHM: u32 = 1;
+
 /// Counts up when older programs cannot read what is saved, or newer ones not what was.
 const STATE_VERSION: u32 = 1;
 

@@ -108,12 +108,12 @@ pub enum ScmFileError {
         /// What is wrong.
         reason: EnsembleError,
     },
-    /// A damaged or foreign archive.
+    /// A damaged or foreign file.
     #[error("{file}: {member}: {problem}; an ensemble is the .npz or .json file that seabed writes")]
-    Binary {
+    Part {
         /// The file.
         file: String,
-        /// The part of the archive.
+        /// The part of it.
         member: String,
         /// What is wrong with it.
         problem: String,

@@ -10,6 +10,7 @@ use super::file::ScmFileError;
 use super::{Ensemble, Linear, Mechanism, Mlp, Scm, Waves};
 use crate::data::Names;
 use crate::graph::{Dag, Node};
+use crate::num::fingerprint;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,15 +21,19 @@ struct ScmForm {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct EnsembleForm {
+struct EnsembleForm<'a> {
     names: Vec<String>,
     weights: Vec<f64>,
     draws: Vec<DrawForm>,
+    /// Needed for the checksum only; [`part_of_json`] reads them.
+    #[serde(borrow)]
+    graphs: Option<&'a RawValue>,
     /// Not needed for the models; [`part_of_json`] reads them.
-    #[serde(default, rename = "graphs")]
-    _graphs: IgnoredAny,
     #[serde(default, rename = "data")]
     _data: IgnoredAny,
+    /// Files from before there were versions, and those that people write, have neither this nor a checksum.
+    version: Option<u32>,
+    checksum: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -96,11 +101,36 @@ pub(super) fn ensemble_from_json(text: &[u8], source: &str) -> Result<Ensemble, 
         return Ok(Ensemble::uniform(vec![scm]).expect("one draw is an ensemble"));
     }
     let form: EnsembleForm = parse(text, source)?;
+    let wrong = |member: &str, problem: String| ScmFileError::Part {
+        file: source.into(),
+        member: member.into(),
+        problem,
+    };
+    if let Some(version) = form.version.filter(|version| *version != VERSION) {
+        return Err(wrong("version", format!("it is {version}, this program reads {VERSION}")));
+    }
     let names = super::file::checked_names(form.names, source)?;
     let draws: Result<Vec<Scm>, _> =
         form.draws.into_iter().map(|draw| model(&names, draw.nodes, source)).collect();
-    Ensemble::new(draws?, form.weights)
-        .map_err(|reason| ScmFileError::Ensemble { file: source.into(), reason })
+    let ensemble = Ensemble::new(draws?, form.weights)
+        .map_err(|reason| ScmFileError::Ensemble { file: source.into(), reason })?;
+    match form.checksum {
+        Some(found) if found != checksum(&models(&ensemble), form.graphs.map(RawValue::get)) => {
+            let problem = "the file was damaged or edited after it was written; if the change is yours, remove this field";
+            Err(wrong("checksum", problem.into()))
+        }
+        _ => Ok(ensemble),
+    }
+}
+
+/// Counts up when older programs cannot read what is written.
+const VERSION: u32 = 1;
+
+/// Of the models as they are written and of the graphs, whatever white space other programs put between their parts.
+fn checksum(models: &str, graphs: Option<&str>) -> String {
+    let graphs = graphs.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+    let graphs = graphs.map_or(String::new(), |value| value.to_string());
+    format!("{:016x}", fingerprint::of_bytes(models.bytes().chain(graphs.bytes())))
 }
 
 /// The text of the field `part`, `graphs` or `data`, if it is there.
@@ -123,14 +153,21 @@ pub(super) fn part_of_json<'a>(
 
 /// An ensemble as JSON text, with the JSON texts `graphs` and `data` as fields of their own.
 pub(super) fn ensemble_to_json(ensemble: &Ensemble, graphs: Option<&str>, data: Option<&str>) -> String {
+    let models = models(ensemble);
+    let checksum = checksum(&models, graphs);
+    let part =
+        |name: &str, text: Option<&str>| text.map_or(String::new(), |text| format!(",\n \"{name}\": {text}"));
+    let parts = part("graphs", graphs) + &part("data", data);
+    format!("{{{models}{parts},\n \"version\": {VERSION},\n \"checksum\": \"{checksum}\"}}\n")
+}
+
+/// Names, weights and draws, as fields.
+fn models(ensemble: &Ensemble) -> String {
     let draw = |scm: &Scm| format!("{{\"nodes\": {}}}", one_line_each(&nodes(scm), "   "));
     let draws: Vec<String> = ensemble.draws().iter().map(draw).collect();
     let (names, weights) = (one_line(&ensemble.names()[..]), one_line(ensemble.weights()));
-    let part =
-        |name: &str, text: Option<&str>| text.map_or(String::new(), |text| format!(",\n \"{name}\": {text}"));
-    let graphs = part("graphs", graphs) + &part("data", data);
     let draws = draws.join(",\n  ");
-    format!("{{\"names\": {names},\n \"weights\": {weights},\n \"draws\": [\n  {draws}]{graphs}}}\n")
+    format!("\"names\": {names},\n \"weights\": {weights},\n \"draws\": [\n  {draws}]")
 }
 
 fn parse<'a, T: Deserialize<'a>>(text: &'a [u8], source: &str) -> Result<T, ScmFileError> {

@@ -11,6 +11,7 @@ mod json;
 mod mechanism;
 mod model;
 mod npz;
+mod shared_waves;
 mod waves;
 
 pub(crate) use by_name::ByName;
@@ -21,4 +22,5 @@ pub(crate) use file::{content, part_of};
 pub use intervention::{Intervention, InterventionError};
 pub use mechanism::{Linear, Mechanism, Mlp};
 pub use model::{Scm, ScmError};
+pub(crate) use shared_waves::SharedWaves;
 pub use waves::Waves;

@@ -7,6 +7,8 @@
 //! - `parameters` [total]: draw by draw, node by node, the numbers in the order of
 //!   [`Mechanism::parameters`](super::Mechanism::parameters), weights by ascending parent;
 //! - `graphs.json`, where a belief about graphs is saved along with the models, and `data.json`, the data in brief.
+//!
+//! The archive has a checksum of every member, which is compared when it is read.
 
 use std::io::{Cursor, Read, Write};
 
@@ -88,7 +90,7 @@ fn open<'a>(bytes: &'a [u8], source: &str) -> Result<Archive<'a>, ScmFileError> 
 }
 
 fn broken(source: &str, member: &str, problem: String) -> ScmFileError {
-    ScmFileError::Binary { file: source.into(), member: member.into(), problem }
+    ScmFileError::Part { file: source.into(), member: member.into(), problem }
 }
 
 /// The text of the member `part.json`, if the archive has it.

@@ -69,12 +69,17 @@ impl Waves {
 /// Samples per chunk: their turns stay in the first-level cache.
 const CHUNK: usize = 64;
 
+/// Samples that are computed side by side: a vector of the widest kind.
+const LANES: usize = 8;
+
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
 fn sum_of_waves(waves: &Waves, frequencies: &[f64], phases: &[f64], parents: &[&[f64]], out: &mut [f64]) {
     let count = phases.len();
     let mut turns = [0.0; CHUNK];
     for (chunk, out) in out.chunks_mut(CHUNK).enumerate() {
         let part = |k: usize| &parents[k][chunk * CHUNK..chunk * CHUNK + out.len()];
+        // Whole vectors, but not the whole chunk if there are few samples.
+        let lanes = out.len().next_multiple_of(LANES).min(CHUNK);
         let mut means = [waves.intercept; CHUNK];
         for k in 0..parents.len() {
             for (mean, x) in means.iter_mut().zip(part(k)) {
@@ -82,15 +87,15 @@ fn sum_of_waves(waves: &Waves, frequencies: &[f64], phases: &[f64], parents: &[&
             }
         }
         for h in 0..count {
-            turns.fill(phases[h]);
+            turns[..lanes].fill(phases[h]);
             for k in 0..parents.len() {
                 let frequency = frequencies[k * count + h];
                 for (turn, x) in turns.iter_mut().zip(part(k)) {
                     *turn += frequency * x;
                 }
             }
-            for lane in 0..CHUNK {
-                means[lane] += waves.amplitudes[h] * cos_of_turns(turns[lane]);
+            for (mean, turns) in means[..lanes].iter_mut().zip(&turns[..lanes]) {
+                *mean += waves.amplitudes[h] * cos_of_turns(*turns);
             }
         }
         out.copy_from_slice(&means[..out.len()]);

@@ -27,7 +27,7 @@ pub(super) struct Outcomes<'a> {
     work: &'a Work<'a>,
     /// The distinct mechanisms of every node.
     variants: Vec<Variants>,
-    /// `children[p]`: the variants (of which node, which number) that have p among their parents.
+    /// `children[p]`: the families of variants (of which node, which number) that have p among their parents.
     children: Vec<Vec<(Node, usize)>>,
     /// `descendants[i][j]`: what a change of j changes in draw i.
     descendants: Vec<Vec<NodeSet>>,
@@ -62,9 +62,9 @@ impl<'a> Outcomes<'a> {
             (0..ensemble.names().len()).map(|node| Variants::new(draws, node)).collect();
         let mut children = vec![Vec::new(); variants.len()];
         for (node, of_node) in variants.iter().enumerate() {
-            for (v, (_, parents)) in of_node.of.iter().enumerate() {
-                for parent in parents {
-                    children[parent].push((node, v));
+            for (number, family) in of_node.families.iter().enumerate() {
+                for parent in &family.parents {
+                    children[parent].push((node, number));
                 }
             }
         }
@@ -128,17 +128,29 @@ impl<'a> Outcomes<'a> {
         sums: &mut [f64],
     ) -> Result<(), Stopped> {
         let columns = self.simulated(i, design, &self.noise(round, replicate, i));
-        let (mut mean, mut term) = (vec![0.0; self.samples], vec![0.0; self.samples]);
-        for (node, variants) in
-            self.variants.iter().enumerate().filter(|(node, _)| design.value(*node).is_none())
-        {
-            for (v, (draw, _)) in variants.of.iter().enumerate() {
-                self.ensemble.draws()[*draw].means(node, &columns, &mut mean);
-                variants.add_term(v, (&columns[node], &mean), &mut term, sums);
-            }
-            self.work.check_stop()?;
+        for node in (0..self.variants.len()).filter(|&node| design.value(node).is_none()) {
+            self.add_terms(node, &columns, sums)?;
         }
         Ok(())
+    }
+
+    /// Adds the terms of a node to the log-densities of all draws, [draws][outcomes], and returns the means of all its
+    /// variants, [variants][outcomes].
+    fn add_terms(&self, node: Node, columns: &[Vec<f64>], sums: &mut [f64]) -> Result<Vec<f64>, Stopped> {
+        let (variants, m) = (&self.variants[node], self.samples);
+        let mut means = vec![0.0; variants.of.len() * m];
+        let (mut term, mut memory) = (vec![0.0; m], Vec::new());
+        for family in &variants.families {
+            let which = family.variants.clone();
+            let parents = family.parents.iter().map(|parent| &columns[parent][..]);
+            let out = &mut means[which.start * m..which.end * m];
+            variants.means(family, (self.ensemble.draws(), node), parents, &mut memory, out);
+            for (v, mean) in which.zip(out.chunks(m)) {
+                variants.add_term(v, (&columns[node], mean), &mut term, sums);
+            }
+        }
+        self.work.check_stop()?;
+        Ok(means)
     }
 
     /// Mean and standard deviation of every variable when it is only observed, under the belief.

@@ -4,11 +4,11 @@
 //! targets change in the generating draw; of the evaluating draws only terms change whose variable or one of whose
 //! parents is among them.
 
-use super::variants::{add, add_squares, difference_of_terms};
+use super::variants::{Family, add, add_squares, difference_of_terms};
 use super::{LogDensities, Outcomes, moments};
 use crate::graph::{Node, NodeSet};
 use crate::observer::Stopped;
-use crate::scm::{Intervention, Scm};
+use crate::scm::Intervention;
 
 /// Numbers of a round that are kept in memory (256 MB); beyond that they are recomputed when needed.
 const MOST_KEPT: usize = 32 << 20;
@@ -39,7 +39,9 @@ struct Base {
 struct Scratch {
     columns: Vec<Vec<f64>>,
     difference: Vec<f64>,
+    /// Means of a family of variants, [variants][outcomes].
     means: Vec<f64>,
+    features: Vec<f64>,
     densities: Vec<f64>,
 }
 
@@ -117,7 +119,8 @@ impl Outcomes<'_> {
         Scratch {
             columns: vec![vec![0.0; m]; d],
             difference: vec![0.0; m],
-            means: vec![0.0; m],
+            means: Vec::new(),
+            features: Vec::new(),
             densities: vec![0.0; self.ensemble.draws().len() * m],
         }
     }
@@ -131,18 +134,8 @@ impl Outcomes<'_> {
         let noise = self.noise(round, replicate, i);
         let columns = self.simulated(i, &Intervention::none(), &noise);
         let mut totals = vec![0.0; self.ensemble.draws().len() * m];
-        let mut means = Vec::with_capacity(self.variants.len());
-        let mut term = vec![0.0; m];
-        for (node, variants) in self.variants.iter().enumerate() {
-            let mut of_node = vec![0.0; variants.of.len() * m];
-            for (v, (draw, _)) in variants.of.iter().enumerate() {
-                let mean = &mut of_node[v * m..(v + 1) * m];
-                self.ensemble.draws()[*draw].means(node, &columns, mean);
-                variants.add_term(v, (&columns[node], mean), &mut term, &mut totals);
-            }
-            means.push(of_node);
-            self.work.check_stop()?;
-        }
+        let of_node = |node| self.add_terms(node, &columns, &mut totals);
+        let means = (0..self.variants.len()).map(of_node).collect::<Result<_, _>>()?;
         Ok(Base { columns, noise, means, totals })
     }
 
@@ -159,7 +152,8 @@ impl Outcomes<'_> {
                 Some(value) => column.fill(value),
                 None => {
                     let view = View { base: &base.columns, changed: &scratch.columns, which: &changed };
-                    view.means(scm, node, &mut column);
+                    let parents = scm.dag().parents(node).iter().map(|parent| view.column(parent));
+                    scm.means_of(node, parents, &mut column);
                     add(&mut column, &base.noise[node]);
                 }
             }
@@ -191,51 +185,55 @@ impl Outcomes<'_> {
         add(&mut scratch.densities, &base.totals);
         let changed = self.changed(base, i, design, scratch);
         for node in &changed {
-            for v in 0..self.variants[node].of.len() {
-                self.add_change(base, node, v, design, &changed, scratch);
+            for family in &self.variants[node].families {
+                self.add_change(base, node, family, design, &changed, scratch);
             }
         }
         for parent in &changed {
-            for &(node, v) in &self.children[parent] {
+            for &(node, number) in &self.children[parent] {
                 // With several changed parents only the first one counts, so that no term is added twice.
-                let first = self.variants[node].of[v].1.intersection(&changed).first();
+                let family = &self.variants[node].families[number];
+                let first = family.parents.intersection(&changed).first();
                 if !changed.contains(node) && first == Some(parent) {
-                    self.add_change(base, node, v, design, &changed, scratch);
+                    self.add_change(base, node, family, design, &changed, scratch);
                 }
             }
         }
     }
 
-    /// Adds what a design changes in the term of a variant to the log-densities of the draws that have it.
+    /// Adds what a design changes in the terms of a family of variants to the log-densities of the draws that have them.
     fn add_change(
         &self,
         base: &Base,
         node: Node,
-        v: usize,
+        family: &Family,
         design: &Intervention,
         changed: &NodeSet,
         scratch: &mut Scratch,
     ) {
-        let m = self.samples;
-        let (draw, parents) = &self.variants[node].of[v];
-        let scm = &self.ensemble.draws()[*draw];
-        let (sd, peak) = self.variants[node].noise[v];
-        let mean = &base.means[node][v * m..(v + 1) * m];
+        let (m, variants) = (self.samples, &self.variants[node]);
         let before = &base.columns[node];
-        if design.value(node).is_some() {
-            scratch.difference.fill(-peak);
-            add_squares(&mut scratch.difference, before, mean, 0.5 / (sd * sd));
-        } else {
-            let after = if changed.contains(node) { &scratch.columns[node] } else { before };
-            if parents.intersects(changed) {
-                let view = View { base: &base.columns, changed: &scratch.columns, which: changed };
-                view.means(scm, node, &mut scratch.means);
-                difference_of_terms(&mut scratch.difference, (before, mean), (after, &scratch.means), sd);
-            } else {
-                difference_of_terms(&mut scratch.difference, (before, mean), (after, mean), sd);
-            }
+        let (cut, moved) = (design.value(node).is_some(), family.parents.intersects(changed));
+        if moved && !cut {
+            let view = View { base: &base.columns, changed: &scratch.columns, which: changed };
+            let parents = family.parents.iter().map(|parent| view.column(parent));
+            scratch.means.resize(family.variants.len() * m, 0.0);
+            let draws = self.ensemble.draws();
+            variants.means(family, (draws, node), parents, &mut scratch.features, &mut scratch.means);
         }
-        self.variants[node].add_to_draws(v, &scratch.difference, &mut scratch.densities);
+        for (k, v) in family.variants.clone().enumerate() {
+            let (sd, peak) = variants.noise[v];
+            let mean = &base.means[node][v * m..(v + 1) * m];
+            if cut {
+                scratch.difference.fill(-peak);
+                add_squares(&mut scratch.difference, before, mean, 0.5 / (sd * sd));
+            } else {
+                let after = if changed.contains(node) { &scratch.columns[node] } else { before };
+                let mean_after = if moved { &scratch.means[k * m..(k + 1) * m] } else { mean };
+                difference_of_terms(&mut scratch.difference, (before, mean), (after, mean_after), sd);
+            }
+            variants.add_to_draws(v, &scratch.difference, &mut scratch.densities);
+        }
     }
 }
 
@@ -247,10 +245,7 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    fn means(&self, scm: &Scm, node: Node, out: &mut [f64]) {
-        let parents = scm.dag().parents(node).iter();
-        let columns =
-            parents.map(|p| if self.which.contains(p) { &self.changed[p][..] } else { &self.base[p][..] });
-        scm.means_of(node, columns, out);
+    fn column(&self, node: Node) -> &[f64] {
+        if self.which.contains(node) { &self.changed[node] } else { &self.base[node] }
     }
 }

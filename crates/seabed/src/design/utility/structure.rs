@@ -17,7 +17,7 @@ use crate::graph::Node;
 use crate::num::elementwise::exp_in_place;
 use crate::num::parallel::ordered_map;
 use crate::num::random::Stream;
-use crate::num::{NEGLIGIBLE, sum_in_order};
+use crate::num::{not_below, sum_in_order};
 use crate::observer::Stopped;
 use crate::scm::Intervention;
 
@@ -67,7 +67,7 @@ impl Part {
         }
         let mut sums = vec![0.0; count];
         for row in weights.chunks_exact_mut(count) {
-            row.iter_mut().zip(&largest).for_each(|(x, largest)| *x = (*x - largest).max(NEGLIGIBLE));
+            row.iter_mut().zip(&largest).for_each(|(x, largest)| *x = not_below(*x - largest));
             exp_in_place(row);
             sums.iter_mut().zip(&*row).for_each(|(sum, x)| *sum += x);
         }

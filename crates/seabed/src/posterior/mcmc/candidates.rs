@@ -10,6 +10,7 @@ use super::problem::Problem;
 use super::table::{Mask, bit, nodes_of};
 use crate::graph::Node;
 use crate::num::parallel::ordered_map;
+use crate::observer::{Pulse, Stopped};
 
 /// Greedy parents beside which all others are tried.
 const COMPANY: usize = 3;
@@ -47,17 +48,22 @@ pub(super) struct Candidates {
     pub all: Mask,
 }
 
-/// Screens the parents of a node.
-pub(super) fn screen(problem: &Problem, limits: &Limits, scores: &mut Scores) -> Candidates {
+/// Screens the parents of a node. Where it is stopped, the scores computed so far are kept.
+pub(super) fn screen(
+    problem: &Problem,
+    limits: &Limits,
+    scores: &mut Scores,
+    pulse: &Pulse<'_>,
+) -> Result<Candidates, Stopped> {
     let mut greedy = Vec::new();
     let mut context = limits.required;
     let mut gains = vec![f64::NEG_INFINITY; limits.nodes];
-    fill(problem, &[context], scores);
+    fill(problem, &[context], scores, pulse)?;
     let mut at = scores[&context];
     for _ in 0..limits.more().min(limits.candidates) {
         let mut best: Option<(f64, Node)> = None;
         let open = || nodes_of(limits.all() & !context);
-        fill(problem, &open().map(|node| context | bit(node)).collect::<Vec<_>>(), scores);
+        fill(problem, &open().map(|node| context | bit(node)).collect::<Vec<_>>(), scores, pulse)?;
         for node in open() {
             let score = scores[&(context | bit(node))];
             gains[node] = gains[node].max(score - at);
@@ -77,7 +83,7 @@ pub(super) fn screen(problem: &Problem, limits: &Limits, scores: &mut Scores) ->
     others.sort_by(|a, b| gains[*b].total_cmp(&gains[*a]).then(a.cmp(b)));
     let room = limits.candidates.saturating_sub(greedy.len());
     let all = greedy.iter().chain(others.iter().take(room)).fold(0, |set, &node| set | bit(node));
-    Candidates { greedy, all }
+    Ok(Candidates { greedy, all })
 }
 
 /// All sets that a node may have. Removing an optional parent from a set gives another one of them.
@@ -111,11 +117,18 @@ fn extend(sets: &mut Vec<Mask>, start: usize, most: usize, nodes: &[Node]) {
     }
 }
 
-/// Computes the missing scores of the sets.
-pub(super) fn fill(problem: &Problem, sets: &[Mask], scores: &mut Scores) {
+/// Computes the missing scores of the sets. Where it is stopped, those computed so far are kept.
+pub(super) fn fill(
+    problem: &Problem,
+    sets: &[Mask],
+    scores: &mut Scores,
+    pulse: &Pulse<'_>,
+) -> Result<(), Stopped> {
     let missing: Vec<Mask> = sets.iter().copied().filter(|set| !scores.contains_key(set)).collect();
-    let found = ordered_map(&missing, |&set| problem.score(set));
-    scores.extend(missing.into_iter().zip(found));
+    let found = ordered_map(&missing, |&set| pulse.goes_on().then(|| problem.score(set)));
+    let complete = found.iter().all(Option::is_some);
+    scores.extend(missing.into_iter().zip(found).filter_map(|(set, score)| Some((set, score?))));
+    if complete { Ok(()) } else { Err(Stopped) }
 }
 
 #[cfg(test)]

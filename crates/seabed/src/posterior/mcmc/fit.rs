@@ -12,7 +12,7 @@ use crate::data::Dataset;
 use crate::graph::Node;
 use crate::num::parallel::{ordered_map, ordered_map_indices};
 use crate::num::random::{Purpose, Seed};
-use crate::observer::{Observer, report};
+use crate::observer::{Observer, Pulse, Stopped, report};
 use crate::posterior::{self, FitError, Knowledge, UnusableData};
 use crate::scm::ByName;
 
@@ -185,17 +185,28 @@ fn score(
     observer: &dyn Observer,
 ) -> Result<(), FitError> {
     for (node, problem) in problems.iter().enumerate() {
-        let known = &mut state.nodes[node];
-        if known.filled {
+        if state.nodes[node].filled {
             continue;
         }
-        let mut scores = known.known();
-        let candidates =
-            known.screened().unwrap_or_else(|| candidates::screen(problem, &limits[node], &mut scores));
-        candidates::fill(problem, &candidates::sets(&candidates, &limits[node]), &mut scores);
+        // One node may take longer than anybody waits for an answer to Ctrl-C.
+        let ask = || told(state, observer).is_ok();
+        let pulse = Pulse::new(&ask);
+        let mut scores = state.nodes[node].known();
+        let screened = match state.nodes[node].screened() {
+            Some(candidates) => Ok(candidates),
+            None => candidates::screen(problem, &limits[node], &mut scores, &pulse),
+        };
+        let ended = screened.and_then(|candidates| {
+            let sets = candidates::sets(&candidates, &limits[node]);
+            candidates::fill(problem, &sets, &mut scores, &pulse).map(|()| candidates)
+        });
+        let known = &mut state.nodes[node];
+        known.scores = scores.into_iter().map(|(set, score)| (set.into(), score)).collect();
+        let Ok(candidates) = ended else {
+            return Err(FitError::Stopped(Box::new(posterior::State::Mcmc(state.clone()))));
+        };
         known.greedy = candidates.greedy;
         known.candidates = Some(nodes_of(candidates.all).collect());
-        known.scores = scores.into_iter().map(|(set, score)| (set.into(), score)).collect();
         known.filled = true;
         report_progress(state, observer)?;
     }
@@ -280,9 +291,18 @@ fn advance(
 /// Reports progress, with an error if the fit should stop.
 fn report_progress(state: &State, observer: &dyn Observer) -> Result<(), FitError> {
     let saved = || posterior::State::Mcmc(state.clone());
+    if told(state, observer).is_ok() && observer.checkpoint(&|| saved().to_json()) {
+        Ok(())
+    } else {
+        Err(FitError::Stopped(Box::new(saved())))
+    }
+}
+
+/// Reports progress, with an error if the observer asks to stop.
+fn told(state: &State, observer: &dyn Observer) -> Result<(), Stopped> {
     let (done, all) = state.progress();
     let (scored, nodes) = state.scored();
-    let heard = match state.sweeps() {
+    match state.sweeps() {
         0 => {
             let sets = state.sets();
             let what = format_args!("scored {scored} of {nodes} variables, {sets} sets of parents");
@@ -292,10 +312,5 @@ fn report_progress(state: &State, observer: &dyn Observer) -> Result<(), FitErro
             let most = state.settings.most_sweeps;
             report(observer, done, all, format_args!("{sweeps} sweeps (at most {most})"))
         }
-    };
-    if heard.is_ok() && observer.checkpoint(&|| saved().to_json()) {
-        Ok(())
-    } else {
-        Err(FitError::Stopped(Box::new(saved())))
     }
 }

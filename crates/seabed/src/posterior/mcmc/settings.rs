@@ -99,12 +99,17 @@ impl Mcmc {
         self.prior.check()
     }
 
+    /// Sets of candidates that are scored for one of so many variables.
+    pub(in crate::posterior) fn sets_per_variable(&self, variables: usize) -> usize {
+        small_sets(self.candidates.min(variables.saturating_sub(1)), self.most_parents())
+    }
+
     /// Can the data be learned from, with these settings?
     pub(super) fn check_data(&self, data: &Dataset) -> Result<(), FitError> {
         self.check()?;
         let (candidates, parents) =
             (self.candidates.min(data.variables().saturating_sub(1)), self.most_parents());
-        let sets = small_sets(candidates, parents);
+        let sets = self.sets_per_variable(data.variables());
         if sets > MOST_SETS {
             let problem = format!(
                 "{candidates} candidates and up to {parents} parents give {sets} sets per variable; choose fewer, \
