@@ -148,7 +148,7 @@ pub fn parquet(bytes: &[u8]) {
 
 /// A sheet that people fill in, from any bytes.
 pub fn sheet(bytes: &[u8]) {
-    match Sheet::read(bytes, "fuzz.csv") {
+    match Sheet::read(bytes, "fuzz.csv", &ReadOptions::default()) {
         Ok(sheet) => assert!(sheet.rows.iter().all(|row| row.cells.len() == sheet.header.len())),
         Err(error) => assert!(error.to_string().len() < 4096, "a message is for people"),
     }

@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use seabed::belief::{self, GraphBelief};
 use seabed::data::{DataSummary, Dataset, far_values, is_table_path, traps, write_atomically};
 use seabed::design::{
-    Belief, DesignError, Designer, Estimator, Goal, Replicates, Strategy, Temperature, Values,
+    Belief, DesignError, Designer, Estimator, Goal, Replicates, Strategy, Temperature, Values, ceiling,
 };
 use seabed::num::random::Seed;
 use seabed::observer::Stage;
@@ -176,6 +176,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let far = data.as_ref().map_or(Vec::new(), |data| far_values(data, settings));
     warn(&far);
     warnings.extend(far);
+    warnings.extend(ceiling(batch.information.nats, batch.entropy).map(str::to_string));
     // The disk may be full by now: the batch is printed all the same.
     let curves = arguments
         .curves

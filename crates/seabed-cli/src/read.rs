@@ -66,6 +66,13 @@ impl TableOptions {
     }
 }
 
+/// Prints warnings.
+pub fn warn(warnings: &[String]) {
+    for warning in warnings {
+        tell!("warning: {warning}");
+    }
+}
+
 /// The data of one or several files as one table; what is to be told is told.
 pub fn read_data(paths: &[PathBuf], options: &TableOptions) -> Result<Loaded, Failure> {
     stop_on_interrupt();

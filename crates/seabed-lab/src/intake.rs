@@ -318,13 +318,16 @@ pub(super) fn all_or_listed<T>(
     }
 }
 
+/// Rows with their numbers in the file.
+type NumberedRows = Vec<(usize, Row)>;
+
 /// The complete rows of a Parquet file, and what is to be told about it.
 fn complete_rows(
     content: Vec<u8>,
     file: &str,
     options: &ReadOptions,
     variables: &Variables,
-) -> Result<(Vec<(usize, Row)>, Vec<String>), LabError> {
+) -> Result<(NumberedRows, Vec<String>), LabError> {
     let mut options = options.clone();
     options.ignore.extend_from_slice(variables.ignored());
     let loaded = loop {

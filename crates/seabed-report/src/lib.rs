@@ -16,6 +16,7 @@ mod number;
 mod page;
 mod run;
 mod scale;
+mod short;
 mod study;
 mod style;
 mod svg;
@@ -23,6 +24,7 @@ mod svg;
 pub use model::{InformationCurve, Intervention, Line, MetricRow, Run, RunView, Setting, Study, Table};
 pub use number::short;
 pub use page::{Section, is_report, page};
+pub use short::short;
 
 /// A page on a study alone.
 pub fn study_html(study: &Study) -> String {

@@ -21,7 +21,6 @@ pub fn as_json(batch: &Batch, ensemble: &Ensemble, seconds: f64, cpu_seconds: f6
     form["edge_entropy"] = json!(ensemble.edge_entropy());
     form["seconds"] = json!(seconds);
     form["cpu_seconds"] = json!(cpu_seconds);
-    form["warnings"] = ceiling(batch.information.nats, batch.entropy).into_iter().collect();
     form
 }
 

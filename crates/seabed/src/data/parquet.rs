@@ -60,7 +60,7 @@ pub(super) fn part_of_parquet(path: &Path, options: &ReadOptions) -> Result<Load
 
 /// As [`read_parquet`], from the content of a file; messages call it `name`.
 pub fn read_parquet_from(content: Vec<u8>, name: &str, options: &ReadOptions) -> Result<Loaded, DataError> {
-    decode(Bytes::from(content), name, options)
+    Ok(decode(Bytes::from(content), name, options)?.examined())
 }
 
 /// The decoder refuses most damaged pages but panics on a few. Nothing outlives the attempt, so nothing is left half done.
