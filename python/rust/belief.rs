@@ -6,6 +6,7 @@ use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use seabed::belief::{self, GraphBelief};
+use seabed::data::DataSummary;
 use seabed::design;
 use seabed::evaluate::{held_out_log_likelihood, scores_observed};
 use seabed::graph::Dag;
@@ -24,11 +25,18 @@ use crate::watch::{quick, watched};
 #[derive(Clone)]
 pub struct Belief {
     content: Arc<(Ensemble, Option<GraphBelief>)>,
+    /// The data it was learned from in brief, where they are known.
+    summary: Option<Arc<DataSummary>>,
 }
 
 impl Belief {
     pub fn of(models: Ensemble, graphs: Option<GraphBelief>) -> Self {
-        Self { content: Arc::new((models, graphs)) }
+        Self { content: Arc::new((models, graphs)), summary: None }
+    }
+
+    /// With the data it was learned from in brief.
+    pub fn from_data(self, summary: Option<DataSummary>) -> Self {
+        Self { summary: summary.map(Arc::new), ..self }
     }
 
     pub fn models(&self) -> &Ensemble {
@@ -47,7 +55,7 @@ impl Belief {
     fn from_bytes(py: Python<'_>, bytes: &[u8], source: &str) -> PyResult<Self> {
         quick(py, || {
             let (models, graphs) = belief::from_bytes(bytes, source)?;
-            Ok(Self::of(models, graphs))
+            Ok(Self::of(models, graphs).from_data(belief::remembered_in(bytes, source)?))
         })
     }
 
@@ -56,9 +64,9 @@ impl Belief {
         let (models, graphs) = &*self.content;
         let bytes = quick(py, || {
             Ok(if as_json {
-                belief::to_json(models, graphs.as_ref()).into_bytes()
+                belief::to_json_of(models, graphs.as_ref(), self.summary.as_deref()).into_bytes()
             } else {
-                belief::to_npz(models, graphs.as_ref())
+                belief::to_npz_of(models, graphs.as_ref(), self.summary.as_deref())
             })
         })?;
         Ok(PyBytes::new(py, &bytes))

@@ -2,10 +2,11 @@
 
 use pyo3::prelude::*;
 use seabed::checks::CheckError;
-use seabed::data::{Dataset, Names, far_values, traps};
+use seabed::data::{DataSummary, Dataset, Names, far_values, traps};
 use seabed::design::{Batch, DesignRecord, Designer};
 use seabed::num::random::Seed;
 use seabed::posterior::{Fit, Start};
+use seabed::scm::Scm;
 use serde_json::{Value, json};
 
 use crate::belief::Belief;
@@ -20,9 +21,21 @@ pub type Fitted = (Belief, String, String);
 /// The parts of a fit.
 pub fn fitted(fit: Fit, data: &Dataset, remarks: &[String]) -> Fitted {
     let mut form = serde_json::to_value(&fit).expect("plain numbers");
-    form["warnings"] = json!(traps(data));
+    let mut warnings = traps(data);
+    warnings.extend(same_graphs(&fit));
+    form["warnings"] = json!(warnings);
     let said = json!({"warning": fit.warning, "notes": fit.notes, "remarks": remarks}).to_string();
-    (Belief::of(fit.ensemble, fit.graphs), form.to_string(), said)
+    let belief = Belief::of(fit.ensemble, fit.graphs).from_data(Some(DataSummary::of(data)));
+    (belief, form.to_string(), said)
+}
+
+/// A caution where nothing is left open, in the words of the command.
+fn same_graphs(fit: &Fit) -> Option<String> {
+    let mut draws = fit.ensemble.draws().iter().map(Scm::dag);
+    let first = draws.next();
+    let one = fit.ensemble.draws().len() > 1 && draws.all(|graph| Some(graph) == first);
+    let warning = "all draws have the same graph: that is as sure as this model of the data can be, not as the world is";
+    one.then(|| warning.to_string())
 }
 
 /// What a fit will take, estimated: seconds of one processor, and bytes.

@@ -15,7 +15,7 @@ Cli = Callable[..., str]
 
 
 def without_times(text: str) -> dict[str, Any]:
-    return {key: value for key, value in json.loads(text).items() if key not in ("seconds", "cpu_seconds")}
+    return {key: value for key, value in json.loads(text).items() if key not in ("seconds", "cpu_seconds", "data_notes")}
 
 
 def same(ours: str, theirs: str) -> None:
