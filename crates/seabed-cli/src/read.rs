@@ -10,13 +10,6 @@ use seabed::data::{
 use crate::failure::Failure;
 use crate::progress::{Bar, stop_on_interrupt};
 
-/// Prints warnings.
-pub fn warn(warnings: &[String]) {
-    for warning in warnings {
-        tell!("warning: {warning}");
-    }
-}
-
 /// How a table is written, where the file does not tell by itself.
 #[derive(Args)]
 pub struct TableOptions {

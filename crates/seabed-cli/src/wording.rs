@@ -12,5 +12,3 @@ pub fn posterior_parser() -> impl TypedValueParser<Value = PosteriorKind> {
     let values = PosteriorKind::ALL.map(|(name, what)| PossibleValue::new(name).help(what));
     PossibleValuesParser::new(values).map(|name| PosteriorKind::named(&name).expect("one of the names"))
 }
-
-pub use seabed_report::short;

@@ -12,7 +12,6 @@ mod layout;
 mod levels;
 mod matrix;
 mod model;
-mod number;
 mod page;
 mod run;
 mod scale;
@@ -22,7 +21,6 @@ mod style;
 mod svg;
 
 pub use model::{InformationCurve, Intervention, Line, MetricRow, Run, RunView, Setting, Study, Table};
-pub use number::short;
 pub use page::{Section, is_report, page};
 pub use short::short;
 
