@@ -35,7 +35,7 @@ impl Belief {
     }
 
     /// With the data it was learned from in brief.
-    pub fn from_data(self, summary: Option<DataSummary>) -> Self {
+    pub fn with_data(self, summary: Option<DataSummary>) -> Self {
         Self { summary: summary.map(Arc::new), ..self }
     }
 
@@ -55,7 +55,7 @@ impl Belief {
     fn from_bytes(py: Python<'_>, bytes: &[u8], source: &str) -> PyResult<Self> {
         quick(py, || {
             let (models, graphs) = belief::from_bytes(bytes, source)?;
-            Ok(Self::of(models, graphs).from_data(belief::remembered_in(bytes, source)?))
+            Ok(Self::of(models, graphs).with_data(belief::remembered_in(bytes, source)?))
         })
     }
 

@@ -25,7 +25,7 @@ pub fn fitted(fit: Fit, data: &Dataset, remarks: &[String]) -> Fitted {
     warnings.extend(same_graphs(&fit));
     form["warnings"] = json!(warnings);
     let said = json!({"warning": fit.warning, "notes": fit.notes, "remarks": remarks}).to_string();
-    let belief = Belief::of(fit.ensemble, fit.graphs).from_data(Some(DataSummary::of(data)));
+    let belief = Belief::of(fit.ensemble, fit.graphs).with_data(Some(DataSummary::of(data)));
     (belief, form.to_string(), said)
 }
 

@@ -63,7 +63,7 @@ pub(super) fn shape(values: &[f64]) -> Option<[(f64, f64); 2]> {
     let mean = values.iter().sum::<f64>() / n;
     let moment = |k: i32| values.iter().map(|x| ((x - mean) / scale).powi(k)).sum::<f64>() / n;
     let (second, third, fourth) = (moment(2), moment(3), moment(4));
-    if !(second > 0.0) {
+    if second.is_nan() || second <= 0.0 {
         return None;
     }
     let (skewness, kurtosis) = (third / second.powf(1.5), fourth / (second * second));

@@ -72,10 +72,13 @@ pub(super) struct Evidence {
     pub edge: bool,
 }
 
+/// Evidence of one test, each with how many graphs it is of.
+type Votes = Vec<(usize, Evidence)>;
+
 /// What is found in (votes, evidence) of several graphs and in evidence that no graph is needed for: probabilities
 /// corrected, the likely causes first.
 pub(super) fn verdict(of_graphs: Vec<(usize, Vec<Evidence>)>, of_data: Vec<Evidence>) -> Vec<Evidence> {
-    let mut tests: BTreeMap<(Test, [Node; 2]), Vec<(usize, Evidence)>> = BTreeMap::new();
+    let mut tests: BTreeMap<(Test, [Node; 2]), Votes> = BTreeMap::new();
     let all = of_graphs.into_iter().chain([(MOST_GRAPHS, of_data)]);
     for (votes, evidence) in all {
         for one in evidence {

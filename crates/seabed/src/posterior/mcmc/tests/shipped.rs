@@ -58,7 +58,7 @@ fn mechanism(family: Family, node: Node, parents: &NodeSet, draws: &mut Draws) -
 /// Data of a world: every variable has mean 0 and standard deviation 1 in the rows in which nothing was set.
 fn data(dag: &Dag, family: Family, draws: &mut Draws) -> Dataset {
     let targets: Vec<Option<usize>> =
-        (0..OBSERVED + SET).map(|row| (row >= OBSERVED).then(|| row % NODES)).collect();
+        (0..OBSERVED + SET).map(|row| (row >= OBSERVED).then_some(row % NODES)).collect();
     let mut columns = vec![Vec::new(); NODES];
     for node in dag.topological_order() {
         let parents: Vec<&[f64]> = dag.parents(node).iter().map(|k| &columns[k][..]).collect();
