@@ -1,7 +1,127 @@
 //! What must hold for any bytes at all: readers never panic, and what was read can be written and read again.
 //!
-//! Plain functions, one module for each crate, so that the tests of the crates run them too, without a fuzzer.
+//! Plain functions, so that the tests of the library run them too, without a fuzzer.
 
-pub mod lab;
-pub mod library;
-pub mod study;
+use seabed::data::{Names, ReadOptions, read_csv_from, read_graph_from, write_csv, write_matrix};
+use seabed::design::DesignSettings;
+use seabed::posterior::{Knowledge, PosteriorSettings, State};
+use seabed::scm::{Ensemble, Scm};
+use seabed::settings::{Keys, SettingsError};
+use seabed::world::grn::Network;
+
+/// A table from any bytes.
+pub fn csv(bytes: &[u8]) {
+    for ignore in [vec![], vec!["note".to_string()]] {
+        let loaded = match read_csv_from(bytes, "fuzz.csv", &ReadOptions { ignore }) {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                assert!(error.to_string().len() < 4096, "a message is for people");
+                continue;
+            }
+        };
+        let data = loaded.dataset;
+        let mut text = Vec::new();
+        write_csv(&mut text, &data).expect("memory takes everything");
+        let back = read_csv_from(&*text, "written.csv", &ReadOptions::default())
+            .expect("what we write is read")
+            .dataset;
+        assert_eq!(back, data);
+        for node in 0..data.variables() {
+            let (a, b) = (data.column(node), back.column(node));
+            assert!(a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits()));
+        }
+    }
+}
+
+/// A graph from any bytes.
+pub fn graph(bytes: &[u8]) {
+    let Ok(graph) = read_graph_from(bytes, "fuzz.csv") else { return };
+    // A cycle is an error, never a panic.
+    let _ = graph.to_dag();
+    let aligned = graph.aligned(&graph.names).expect("its own names fit");
+    assert_eq!(aligned.adjacency, graph.adjacency);
+    if graph.names.is_empty() {
+        return;
+    }
+    let mut text = Vec::new();
+    write_matrix(&mut text, &graph.names, &graph.adjacency).expect("memory takes everything");
+    let back = read_graph_from(&*text, "written.csv").expect("what we write is read");
+    assert_eq!((back.names, back.adjacency), (graph.names, graph.adjacency));
+}
+
+/// A model or an ensemble from any bytes, JSON or archive.
+pub fn scm_json(bytes: &[u8]) {
+    match Scm::from_json(bytes, "fuzz.json") {
+        Ok(scm) => assert_eq!(
+            Scm::from_json(scm.to_json().as_bytes(), "written.json").expect("what we write is read"),
+            scm
+        ),
+        Err(error) => assert!(error.to_string().len() < 4096, "a message is for people"),
+    }
+    if let Ok(ensemble) = Ensemble::from_bytes(bytes, "fuzz") {
+        for written in [ensemble.to_json().into_bytes(), ensemble.to_npz()] {
+            assert_eq!(Ensemble::from_bytes(&written, "written").expect("what we write is read"), ensemble);
+        }
+    }
+}
+
+/// A gene network from any bytes.
+pub fn sbml(bytes: &[u8]) {
+    match Network::from_sbml(bytes) {
+        Ok(network) => {
+            // A cycle is an error, never a panic.
+            let _ = network.dag();
+            let back = Network::from_sbml(network.to_sbml().as_bytes()).expect("what we write is read");
+            assert_eq!(back, network);
+        }
+        Err(error) => assert!(error.to_string().len() < 4096, "a message is for people"),
+    }
+}
+
+/// Settings from any text, as a file of a study: its runs, and what a fit and a design make of the keys.
+pub fn settings(bytes: &[u8]) {
+    let keys = Keys::parse(&String::from_utf8_lossy(bytes), "fuzz.toml");
+    checked(keys.and_then(|keys| keys.alternatives(&["grid", "range"], &["seed"], "design", 64)));
+}
+
+/// Lines of `KEY=VALUE`, as `--set` takes them.
+pub fn set(bytes: &[u8]) {
+    let mut keys = Keys::none("fuzz");
+    let text = String::from_utf8_lossy(bytes);
+    let set = text.lines().try_for_each(|line| keys.set(line));
+    checked(set.map(|()| vec![keys]));
+}
+
+fn checked(keys: Result<Vec<Keys>, SettingsError>) {
+    let of_all = keys.and_then(|all| {
+        all.iter().try_for_each(|keys| {
+            let fit = keys.settings::<PosteriorSettings>().and_then(|fit| fit.check(None).map(drop));
+            let design = keys.settings::<DesignSettings>().map(|design| design.check().is_ok());
+            let back = Keys::parse(&keys.to_toml(), "written.toml").expect("what we write is read");
+            assert_eq!(back.flattened(), keys.flattened());
+            fit.and(design.map(drop))
+        })
+    });
+    if let Err(error) = of_all {
+        assert!(error.to_string().len() < 4096 + 4 * 1000, "a message is for people");
+    }
+}
+
+/// The saved state of a fit from any bytes.
+pub fn state(bytes: &[u8]) {
+    let Ok(state) = State::from_json(&String::from_utf8_lossy(bytes)) else { return };
+    assert_eq!(State::from_json(&state.to_json()).expect("what we write is read"), state);
+    let _ = state.describe();
+}
+
+/// Background knowledge about three variables from any text.
+pub fn knowledge(bytes: &[u8]) {
+    let names: Names = ["a", "b", "c"].map(String::from).into();
+    match Knowledge::from_toml(&String::from_utf8_lossy(bytes), &names) {
+        Ok(knowledge) => {
+            let back = Knowledge::from_form(&knowledge.to_form(&names), &names);
+            assert_eq!(back.expect("what we write is read"), knowledge);
+        }
+        Err(error) => assert!(error.to_string().len() < 4096, "a message is for people"),
+    }
+}

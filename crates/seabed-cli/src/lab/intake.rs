@@ -1,17 +1,15 @@
 //! Input to a campaign: data files, filled-in forms, corrections.
 
-use std::fs::File;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use seabed::data::{Sheet, is_table_path};
-use seabed_lab::{AddOptions, Added, Correction, Recorded, Status, experiment_name};
+use seabed_lab::{AddOptions, Correction, Recorded, Status, experiment_name};
 use serde_json::json;
 
 use super::{Campaign, Opener, input_error, print};
 use crate::failure::Failure;
 use crate::progress::{Bar, stop_on_interrupt};
-use crate::read::{TableOptions, warn};
 
 /// Add measurements: observations, or rows in which variables were set.
 ///
@@ -22,17 +20,17 @@ use crate::read::{TableOptions, warn};
 pub struct Add {
     #[command(flatten)]
     file: Campaign,
-    /// The measurements (.csv, .tsv, .txt, .xlsx, .parquet, - for standard input); several files are added one after the other.
-    #[arg(required = true)]
-    data: Vec<PathBuf>,
+    /// The measurements (.csv, .parquet).
+    data: PathBuf,
     /// Add all rows, even those that the campaign has already.
     #[arg(long)]
     again: bool,
     /// Add only the rows that the campaign does not have yet: for a file that has grown.
     #[arg(long = "new", conflicts_with = "again")]
     only_new: bool,
-    #[command(flatten)]
-    table: TableOptions,
+    /// A column to leave out (repeatable).
+    #[arg(long, value_name = "COLUMN")]
+    ignore: Vec<String>,
     /// A note for the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     note: String,
@@ -46,28 +44,17 @@ pub fn add(arguments: &Add, open: &Opener) -> Result<(), Failure> {
     let options = AddOptions {
         again: arguments.again,
         only_new: arguments.only_new,
-        read: arguments.table.read_options(),
+        ignore: arguments.ignore.clone(),
         note: arguments.note.clone(),
     };
     stop_on_interrupt();
-    for data in &arguments.data {
-        let mut added = lab.add(data, &options, &Bar::new())?;
-        added.warnings.extend(lab.state()?.traps(&[]));
-        print_added(&added, data, arguments.json)?;
-    }
-    Ok(())
-}
-
-fn print_added(added: &Added, data: &Path, as_json: bool) -> Result<(), Failure> {
-    for note in &added.notes {
-        tell!("note: {note}");
-    }
+    let added = lab.add(&arguments.data, &options, &Bar::new())?;
     warn(&added.warnings);
-    if as_json {
+    if arguments.json {
         return print(
             &json!({
                 "action": added.action, "rows": added.rows, "known": added.known, "interventional": added.interventional,
-                "incomplete": added.incomplete, "notes": added.notes, "warnings": added.warnings,
+                "incomplete": added.incomplete, "warnings": added.warnings,
             })
             .to_string(),
         );
@@ -83,7 +70,7 @@ fn print_added(added: &Added, data: &Path, as_json: bool) -> Result<(), Failure>
     print(&format!(
         "added {} rows from {} ({} with interventions{aside}){known}",
         added.rows,
-        data.display(),
+        arguments.data.display(),
         added.interventional
     ))
 }
@@ -97,13 +84,11 @@ fn print_added(added: &Added, data: &Path, as_json: bool) -> Result<(), Failure>
 pub struct Record {
     #[command(flatten)]
     file: Campaign,
-    /// The filled-in form (.csv or .xlsx), as the spreadsheet saved it.
+    /// The filled-in form (.csv).
     form: PathBuf,
     /// Record rows that were not proposed even if the same were recorded before.
     #[arg(long)]
     again: bool,
-    #[command(flatten)]
-    table: TableOptions,
     /// A note for the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     note: String,
@@ -113,11 +98,11 @@ pub struct Record {
 }
 
 pub fn record(arguments: &Record, open: &Opener) -> Result<(), Failure> {
-    let sheet = read(&arguments.form, &arguments.table)?;
+    let content = read(&arguments.form)?;
     let mut lab = open.open(&arguments.file.campaign)?;
-    let ignore = &arguments.table.ignore;
-    let recorded = lab.record_sheet(&sheet, ignore, false, arguments.again, &arguments.note)?;
-    print_recorded(&recorded, &sheet.file, arguments.json)
+    let name = arguments.form.display().to_string();
+    let recorded = lab.record(&name, &content, false, arguments.again, &arguments.note)?;
+    print_recorded(&recorded, &name, arguments.json)
 }
 
 /// Correct what was recorded; the old values stay in the history.
@@ -127,7 +112,7 @@ seabed lab amend cells.lab E003 --set pka=1.25 --note \"wrong column\"\n  seabed
 pub struct Amend {
     #[command(flatten)]
     file: Campaign,
-    /// A corrected form (.csv, .xlsx), or the name of an experiment.
+    /// A corrected form (.csv), or the name of an experiment.
     what: String,
     /// The replicate of the experiment.
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
@@ -138,8 +123,6 @@ pub struct Amend {
     /// The corrected status: done, failed or pending.
     #[arg(long, value_name = "STATUS")]
     status: Option<String>,
-    #[command(flatten)]
-    table: TableOptions,
     /// A note for the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     note: String,
@@ -151,19 +134,16 @@ pub struct Amend {
 pub fn amend(arguments: &Amend, open: &Opener) -> Result<(), Failure> {
     let form = Path::new(&arguments.what);
     let single = !arguments.values.is_empty() || arguments.status.is_some();
-    if is_table_path(form) {
+    if form.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
         if single {
             return Err(input_error(
                 "--set and --status correct a single experiment; name it instead of a form".into(),
             ));
         }
-        let sheet = read(form, &arguments.table)?;
+        let content = read(form)?;
         let mut lab = open.open(&arguments.file.campaign)?;
-        let recorded = lab.record_sheet(&sheet, &arguments.table.ignore, true, false, &arguments.note)?;
+        let recorded = lab.record(&arguments.what, &content, true, false, &arguments.note)?;
         return print_recorded(&recorded, &arguments.what, arguments.json);
-    }
-    if let Some(option) = arguments.table.given() {
-        return Err(input_error(format!("{option} applies to forms only; leave it out")));
     }
     if !single {
         return Err(input_error(format!(
@@ -195,15 +175,14 @@ pub fn amend(arguments: &Amend, open: &Opener) -> Result<(), Failure> {
     print_recorded(&recorded, &arguments.what, arguments.json)
 }
 
-/// A form as it came back from the laboratory.
-fn read(path: &Path, options: &TableOptions) -> Result<Sheet, Failure> {
-    let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| input_error(format!("{name}: {error}")))?;
-    let sheet = Sheet::read(file, &name, &options.read_options())?;
-    if let Some(note) = &sheet.note {
-        tell!("note: {note}");
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(path).map_err(|error| input_error(format!("{}: {error}", path.display())))
+}
+
+fn warn(warnings: &[String]) {
+    for warning in warnings {
+        tell!("warning: {warning}");
     }
-    Ok(sheet)
 }
 
 fn print_recorded(recorded: &Recorded, source: &str, as_json: bool) -> Result<(), Failure> {

@@ -2,7 +2,6 @@
 
 mod beliefs;
 mod common;
-mod copies;
 mod files;
 mod forms;
 mod on_paper;

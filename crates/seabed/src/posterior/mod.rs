@@ -10,7 +10,6 @@
 mod bge;
 pub mod bootstrap;
 pub mod dibs;
-mod effort;
 mod error;
 mod fit;
 mod knowledge;
@@ -19,6 +18,6 @@ mod settings;
 mod units;
 
 pub use error::{FitError, StateMismatch, UnusableData};
-pub use fit::{ALGORITHM, Diagnostics, Fit, Posterior, Start, State};
+pub use fit::{Diagnostics, Fit, Posterior, Start, State};
 pub use knowledge::{Knowledge, KnowledgeError, KnowledgeForm};
 pub use settings::{NoiseName, NoiseSetting, PosteriorKind, PosteriorSettings, PriorName};

@@ -3,11 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::candidates::{Candidates, Scores};
-use super::chain::Chain;
-use super::mask::Mask;
+use super::chain::{Chain, Halves};
 use super::problem::Problem;
 use super::settings::Mcmc;
-use super::trust::Trust;
+use super::table::{bit, mask_of};
 use crate::data::Dataset;
 use crate::graph::Node;
 use crate::num::random::Seed;
@@ -22,7 +21,7 @@ pub struct State {
     /// The variables, sorted.
     pub(super) names: Vec<String>,
     /// Parents that every node may never have and those it must have, in this order.
-    pub(super) knowledge: Vec<(Mask, Mask)>,
+    pub(super) knowledge: Vec<(Halves, Halves)>,
     /// One per node, in this order.
     pub(super) nodes: Vec<NodeState>,
     /// How often candidates were reconsidered.
@@ -32,8 +31,6 @@ pub struct State {
     /// Temperatures that the chains must still pass before they are recorded, the highest last.
     pub(super) temperatures: Vec<f64>,
     pub(super) readmitted: usize,
-    /// How much rows count for, once it is known.
-    pub(super) share: Option<f64>,
 }
 
 /// What is known about the parents of a node.
@@ -42,7 +39,7 @@ pub(super) struct NodeState {
     /// Of the data that the scores are from.
     pub mark: u64,
     /// Every set ever scored, without its prior.
-    pub scores: Vec<(Mask, f64)>,
+    pub scores: Vec<(Halves, f64)>,
     /// The greedy candidates.
     pub greedy: Vec<Node>,
     /// All candidates; none before the node was screened.
@@ -53,18 +50,18 @@ pub(super) struct NodeState {
 
 impl NodeState {
     pub fn known(&self) -> Scores {
-        self.scores.iter().copied().collect()
+        self.scores.iter().map(|&(set, score)| (set.into(), score)).collect()
     }
 
     pub fn screened(&self) -> Option<Candidates> {
-        let all = Mask::of(self.candidates.as_ref()?.iter().copied());
+        let all = self.candidates.as_ref()?.iter().fold(0, |set, &node| set | bit(node));
         Some(Candidates { greedy: self.greedy.clone(), all })
     }
 }
 
-fn masks(knowledge: &Knowledge) -> Vec<(Mask, Mask)> {
+fn masks(knowledge: &Knowledge) -> Vec<(Halves, Halves)> {
     let required = knowledge.required();
-    let of = |(node, forbidden)| (Mask::from(forbidden), Mask::from(required.parents(node)));
+    let of = |(node, forbidden)| (mask_of(forbidden).into(), mask_of(required.parents(node)).into());
     knowledge.forbidden().iter().enumerate().map(of).collect()
 }
 
@@ -81,7 +78,6 @@ impl State {
             chains: Vec::new(),
             temperatures: Vec::new(),
             readmitted: 0,
-            share: None,
         }
     }
 
@@ -104,10 +100,10 @@ impl State {
     /// Can this fit continue with the data and the knowledge?
     pub(super) fn check_same(&self, data: &Dataset, knowledge: &Knowledge) -> Result<(), FitError> {
         self.check(data)?;
-        let problems = Problem::all(&self.settings, data);
-        let other =
-            |(known, problem): (&NodeState, &Problem)| !known.scores.is_empty() && known.mark != problem.mark;
-        if self.nodes.iter().zip(&problems).any(other) {
+        let other = |(node, known): (Node, &NodeState)| {
+            !known.scores.is_empty() && known.mark != Problem::new(&self.settings, data, node).mark
+        };
+        if self.nodes.iter().enumerate().any(other) {
             return Err(StateMismatch::Data.into());
         }
         if self.knowledge != masks(knowledge) {
@@ -132,7 +128,6 @@ impl State {
                 .all(|chain| chain.is_complete(count) && chain.sweeps == self.sweeps() as u64)
             && self.sweeps() <= most_sweeps
             && self.temperatures.iter().all(|temperature| *temperature > 1.0)
-            && self.share.is_none_or(|share| Trust::Share(share).check().is_ok())
             && self
                 .nodes
                 .iter()
@@ -143,11 +138,6 @@ impl State {
     /// Nodes whose scores are known, and all nodes.
     pub fn scored(&self) -> (usize, usize) {
         (self.nodes.iter().filter(|node| node.filled).count(), self.nodes.len())
-    }
-
-    /// Do the chains have replicas at higher temperatures?
-    pub(super) fn is_tempered(&self) -> bool {
-        self.chains.first().is_some_and(|chain| chain.replicas() > 0)
     }
 
     /// Sweeps of each chain so far.

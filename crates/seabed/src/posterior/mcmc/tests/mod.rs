@@ -3,4 +3,3 @@
 mod calibration;
 mod exactness;
 mod predictive;
-mod shipped;
