@@ -111,7 +111,7 @@ fn sachs(folder: &Path) {
         println!("skipped: no sachs.csv and sachs_truth.csv in {}", folder.display());
         return;
     }
-    let options = ReadOptions { ignore: vec!["condition".into()] };
+    let options = ReadOptions::ignoring(&["condition".into()]);
     let data = read_table(&table, &options).expect("a table of numbers").dataset;
     let truth = read_graph(&graph).and_then(|graph| graph.aligned(data.names()));
     let truth = truth.and_then(|graph| graph.to_dag()).expect("a DAG of the same proteins");

@@ -103,7 +103,7 @@ fn main() {
 
 impl Laboratory {
     fn read(setting: &'static str, table: &Path, truth: &Path) -> Self {
-        let options = ReadOptions { ignore: vec!["condition".into()] };
+        let options = ReadOptions::ignoring(&["condition".into()]);
         let data = read_table(table, &options).expect("a table of numbers").dataset;
         let truth = read_graph(truth).and_then(|graph| graph.aligned(data.names()));
         let text = fs::read_to_string(table).expect("read a moment ago");

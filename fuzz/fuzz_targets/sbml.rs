@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| seabed_fuzz::sbml(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| seabed_fuzz::library::sbml(bytes));

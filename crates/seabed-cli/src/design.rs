@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use seabed::belief::{self, GraphBelief};
-use seabed::data::{Dataset, write_atomically};
+use seabed::data::{DataSummary, Dataset, far_values, is_table_path, traps, write_atomically};
 use seabed::design::{
-    Belief, DesignError, Designer, Estimator, Goal, Replicates, Strategy, Temperature, Values,
+    Belief, DesignError, Designer, Estimator, Goal, Replicates, Strategy, Temperature, Values, ceiling,
 };
 use seabed::num::random::Seed;
 use seabed::observer::Stage;
@@ -21,29 +21,32 @@ use seabed::scm::Ensemble;
 use seabed_lab::write_form;
 use serde_json::json;
 
+use crate::checks;
 use crate::clock::cpu_time;
 use crate::failure::Failure;
 use crate::fit::read_knowledge;
 use crate::outputs::{Force, Kind, Output};
 use crate::progress::{Bar, stop_on_interrupt};
-use crate::read::read_data;
+use crate::read::{TableOptions, read_data, warn};
 use crate::strategy::StrategyOptions;
-use crate::wording::{POSTERIOR_HELP, posterior_parser};
+use crate::wording::posterior_parser;
 
 pub use question::parse_goal;
 
 /// Choose the next batch of experiments: which variables to set, and to which values.
 ///
 /// Starts from what `seabed fit --out` saved (.npz, .json), or from data (.csv, .parquet), which are first fitted as by
-/// `seabed fit`. Prints what each experiment is expected to teach, and the whole batch.
+/// `seabed fit` and checked against what was learned. Prints what each experiment is expected to teach, and the whole batch.
 /// --out writes a form for the laboratory to fill in.
 #[derive(Args)]
 #[command(
     after_help = "Example: seabed design data.csv --batch 8 --target X1 --target X3 --levels X3=0,1,2 --out batch.csv"
 )]
 pub struct Arguments {
-    /// A belief or an ensemble (.npz, .json), or data to fit first (.csv, .parquet).
-    belief: PathBuf,
+    /// A belief or an ensemble (.npz, .json), or data to fit first (.csv, .tsv, .txt, .xlsx, .parquet, - for standard input;
+    /// several files are read as one table).
+    #[arg(required = true)]
+    belief: Vec<PathBuf>,
     /// Number of experiments.
     #[arg(long, default_value_t = 10, value_name = "COUNT", allow_negative_numbers = true)]
     batch: usize,
@@ -58,9 +61,9 @@ pub struct Arguments {
     /// The values for --values grid [default: evenly spaced].
     #[arg(long, value_name = "VALUES", value_delimiter = ',', allow_negative_numbers = true)]
     grid: Vec<f64>,
-    /// Outcomes simulated per draw (m).
-    #[arg(long, default_value_t = 100, value_name = "COUNT")]
-    samples: usize,
+    /// Outcomes simulated per draw (m) [default: 100; fewer for information about the model if there are more than 20 draws].
+    #[arg(long, value_name = "COUNT")]
+    samples: Option<usize>,
     /// Values tried per target (T).
     #[arg(long, default_value_t = 5, value_name = "COUNT")]
     evaluations: usize,
@@ -83,21 +86,21 @@ pub struct Arguments {
     /// Evaluate this design instead of choosing a batch (repeatable).
     #[arg(long = "score", value_name = "NAME=VALUE,…", allow_hyphen_values = true)]
     scored: Vec<String>,
-    #[arg(long, default_value = "mcmc-gp", value_name = "NAME", value_parser = posterior_parser(), help = POSTERIOR_HELP)]
-    posterior: PosteriorKind,
+    /// How to learn the posterior when fitting data [default: mcmc-gp].
+    #[arg(long, value_name = "NAME", value_parser = posterior_parser())]
+    posterior: Option<PosteriorKind>,
     /// Draws from the posterior when fitting data, mcmc and bootstrap only [default: as `seabed fit`].
     #[arg(long, value_name = "COUNT")]
     draws: Option<usize>,
     /// Forbidden and required edges (.toml) when fitting data.
     #[arg(long, value_name = "FILE")]
     knowledge: Option<PathBuf>,
-    /// A column of the data to leave out (repeatable).
-    #[arg(long, value_name = "COLUMN")]
-    ignore: Vec<String>,
+    #[command(flatten)]
+    table: TableOptions,
     /// Seed of the fit, the simulated outcomes and the random choices.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Write the batch as a form for the laboratory (.csv).
+    /// Write the batch as a form for the laboratory (.csv, or .xlsx for Excel).
     #[arg(long, value_name = "FILE", conflicts_with = "scored")]
     out: Option<PathBuf>,
     /// Write the information of every value tried (.csv).
@@ -144,8 +147,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check_options(arguments)?;
     check_outputs(arguments)?;
     stop_on_interrupt();
-    let (ensemble, graphs, data) = believed(arguments, asked)?;
+    let Believed { ensemble, graphs, summary, data } = believed(arguments, asked)?;
+    let mut warnings = data.as_ref().map_or(Vec::new(), traps);
     designer.strategy = asked.unwrap_or(Strategy::recommended(graphs.is_some()));
+    if arguments.samples.is_none() {
+        designer.samples = designer.strategy.usual_samples(ensemble.draws().len());
+    }
     let belief = Belief { models: &ensemble, graphs: graphs.as_ref() };
     let names = ensemble.names();
     designer.goal = arguments.goal.as_deref().map_or(Ok(Goal::Everything), |text| parse_goal(text, names))?;
@@ -161,8 +168,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let written = print::scores(arguments.json, &designs, &scores, names, used().1);
         return written.map_err(|error| Failure::writing(None, error));
     }
-    let constraints = arguments.constraints.constraints(names, data.as_ref())?;
+    let findings = data.as_ref().map(|data| checks::findings(data, &ensemble));
+    let constraints = arguments.constraints.constraints(names, summary.as_ref())?;
+    arguments.force.check_effort(designer.effort(belief, &constraints))?;
     let batch = designer.design(belief, &constraints, seed, &Bar::new())?;
+    let settings = batch.chosen.iter().flat_map(|chosen| chosen.design.settings().iter().copied());
+    let far = data.as_ref().map_or(Vec::new(), |data| far_values(data, settings));
+    warn(&far);
+    warnings.extend(far);
+    warnings.extend(ceiling(batch.information.nats, batch.entropy).map(str::to_string));
     // The disk may be full by now: the batch is printed all the same.
     let curves = arguments
         .curves
@@ -171,34 +185,48 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let form = arguments
         .out
         .as_ref()
-        .map_or(Ok(()), |path| save(path, |out| write_form(out, names, &print::form(&batch, names))));
+        .map_or(Ok(()), |path| save(path, |out| write_form(out, path, names, &print::form(&batch, names))));
     let (seconds, cpu_seconds) = used();
     let written = if arguments.json {
         let mut value = print::as_json(&batch, &ensemble, seconds, cpu_seconds);
         value["strategy"] = json!(designer.strategy);
+        value["warnings"] = json!(warnings);
+        if let Some(findings) = &findings {
+            value["checks"] = json!(findings);
+        }
         writeln!(io::stdout().lock(), "{value}")
     } else {
         print::as_text(&batch, &ensemble, &designer, seconds)
+            .and_then(|()| checks::print(&mut io::stdout().lock(), findings.as_deref().unwrap_or_default()))
     };
     written.map_err(|error| Failure::writing(None, error))?;
     curves.and(form)
 }
 
+impl Arguments {
+    fn posterior(&self) -> PosteriorKind {
+        self.posterior.unwrap_or(PosteriorKind::McmcGp)
+    }
+}
+
 /// Refuses options that would have no effect.
 fn check_options(arguments: &Arguments) -> Result<(), Failure> {
     let of_fit = [
+        (arguments.posterior.is_some(), "--posterior"),
         (arguments.draws.is_some(), "--draws"),
         (arguments.knowledge.is_some(), "--knowledge"),
-        (!arguments.ignore.is_empty(), "--ignore"),
+        (arguments.table.given().is_some(), arguments.table.given().unwrap_or_default()),
     ];
-    let posterior = PosteriorSettings::for_own_data(arguments.posterior).check(None)?;
+    let posterior = PosteriorSettings::for_own_data(arguments.posterior()).check(None)?;
     let fitted = fits_first(&arguments.belief);
     let ignored = of_fit.iter().find(|(given, _)| *given && !fitted).map(|(_, option)| *option);
     let problem = if let Some(option) = ignored {
         format!(
             "{option} applies to data that are fitted first; {} is what was learned already: leave it out",
-            arguments.belief.display()
+            arguments.belief[0].display()
         )
+    } else if !fitted && arguments.belief.len() > 1 {
+        format!("{} is what was learned already: name it alone", arguments.belief[0].display())
     } else if arguments.draws.is_some() && matches!(posterior, Posterior::Dibs(_)) {
         "--draws does not apply to this --posterior; see --help".into()
     } else if !arguments.grid.is_empty() && !matches!(arguments.values, ValuesName::Grid) {
@@ -209,10 +237,9 @@ fn check_options(arguments: &Arguments) -> Result<(), Failure> {
     Err(Failure::Input(anyhow::anyhow!(problem)))
 }
 
-/// Is this a table of data rather than a belief?
-fn fits_first(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
-    matches!(extension.as_deref(), Some("csv" | "parquet"))
+/// Are these tables of data rather than a belief?
+fn fits_first(paths: &[PathBuf]) -> bool {
+    is_table_path(&paths[0])
 }
 
 fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
@@ -220,35 +247,49 @@ fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
     let curves =
         arguments.curves.as_deref().map(|path| Output { path, kind: Kind::Header(&print::CURVES_HEADER) });
     let outputs: Vec<Output<'_>> = form.into_iter().chain(curves).collect();
-    let mut inputs: Vec<&Path> = vec![&arguments.belief];
+    let mut inputs: Vec<&Path> = arguments.belief.iter().map(PathBuf::as_path).collect();
     inputs.extend(arguments.knowledge.as_deref());
     arguments.force.check(&outputs, &inputs)
 }
 
-/// What is believed, and the data it was fitted to, if any.
-type Believed = (Ensemble, Option<GraphBelief>, Option<Dataset>);
+/// What is believed, and what is known of the data it was fitted to.
+struct Believed {
+    ensemble: Ensemble,
+    graphs: Option<GraphBelief>,
+    /// In brief, where they are known.
+    summary: Option<DataSummary>,
+    /// All of them, if they were fitted just now.
+    data: Option<Dataset>,
+}
 
 fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, Failure> {
-    let path = &arguments.belief;
-    if !fits_first(path) {
-        let (models, graphs) = belief::read(path)?;
-        return Ok((models, graphs, None));
+    if !fits_first(&arguments.belief) {
+        let (ensemble, graphs) = belief::read(&arguments.belief[0])?;
+        return Ok(Believed {
+            ensemble,
+            graphs,
+            summary: belief::remembered(&arguments.belief[0])?,
+            data: None,
+        });
     }
-    let data = read_data(path, &arguments.ignore)?;
+    let data = read_data(&arguments.belief, &arguments.table)?.dataset;
+    warn(&traps(&data));
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
-    let mut settings = PosteriorSettings::for_own_data(arguments.posterior);
+    let mut settings = PosteriorSettings::for_own_data(arguments.posterior());
     settings.draws = arguments.draws.unwrap_or(settings.draws);
     let posterior = settings.check(None)?;
     if asked.is_some_and(|strategy| strategy.parts().0.needs_graphs()) && !posterior.gives_graphs() {
         return Err(DesignError::NoGraphs.into());
     }
+    arguments.force.check_effort(posterior.effort(data.rows(), data.variables()))?;
     let start = Start::fresh(Seed::new(arguments.seed));
     let fit =
         posterior.fit(&data, &knowledge, start, &Stage { observer: &Bar::new(), name: "fit".into() })?;
     if let Some(warning) = &fit.warning {
         tell!("warning: {warning}");
     }
-    Ok((fit.ensemble, fit.graphs, Some(data)))
+    let summary = Some(DataSummary::of(&data));
+    Ok(Believed { ensemble: fit.ensemble, graphs: fit.graphs, summary, data: Some(data) })
 }
 
 /// Everything but the strategy and the goal, for which the belief must be known.
@@ -264,7 +305,7 @@ fn designer(arguments: &Arguments) -> Designer {
         },
         batch: arguments.batch,
         replicates: arguments.replicates,
-        samples: arguments.samples,
+        samples: arguments.samples.unwrap_or(Designer::default().samples),
         evaluations: arguments.evaluations,
         temperature: arguments.temperature,
         estimator: match arguments.estimator {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use seabed::data::{GraphFile, ReadOptions, read_graph, read_table};
+use seabed::data::{GraphFile, read_graph};
 use seabed::evaluate::{held_out_log_likelihood, scores_observed, sortability};
 use seabed::graph::{Dag, shd, shd_double, sid, sid_bounds};
 use seabed::scm::{Ensemble, Scm};
@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
 use crate::progress::{Bar, stop_on_interrupt};
+use crate::read::{TableOptions, read_data};
 
 /// Compare an estimated graph or an ensemble with the true graph.
 ///
@@ -31,13 +32,12 @@ pub struct Arguments {
     /// An ensemble of models: .npz or .json.
     #[arg(long, value_name = "FILE")]
     ensemble: Option<PathBuf>,
-    /// Data (.csv, .parquet), to see how much of the causal order they reveal and, with an ensemble, how well it
-    /// predicts them.
+    /// Data (.csv, .tsv, .txt, .xlsx, .parquet, - for standard input), to see how much of the causal order they reveal and,
+    /// with an ensemble, how well it predicts them (repeatable: several files are read as one table).
     #[arg(long, value_name = "FILE")]
-    data: Option<PathBuf>,
-    /// A column of the data to leave out (repeatable).
-    #[arg(long, value_name = "COLUMN", requires = "data")]
-    ignore: Vec<String>,
+    data: Vec<PathBuf>,
+    #[command(flatten)]
+    table: TableOptions,
     /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
@@ -61,8 +61,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let truth = aligned_dag(&truth, ensemble.names(), &arguments.truth)?;
         lines.extend(ensemble_lines(ensemble, &truth)?);
     }
-    if let Some(path) = &arguments.data {
-        lines.extend(data_lines(&truth, ensemble.as_ref(), arguments, path)?);
+    match (arguments.data.first(), arguments.table.given()) {
+        (Some(path), _) => lines.extend(data_lines(&truth, ensemble.as_ref(), arguments, path)?),
+        (None, Some(option)) => {
+            return Err(Failure::Input(anyhow::anyhow!(
+                "{option} applies to --data only; add it, or leave {option} out"
+            )));
+        }
+        (None, None) => {}
     }
     print(&lines, arguments.json).map_err(|error| Failure::writing(None, error))
 }
@@ -157,6 +163,16 @@ fn ensemble_lines(ensemble: &Ensemble, truth: &Dag) -> Result<Vec<Line>, Failure
             value: json!(found.ece),
             meaning: "expected calibration error of the edge probabilities",
         },
+        Line {
+            field: "cpdag_eshd",
+            value: json!(found.cpdag_eshd),
+            meaning: "expected structural Hamming distance between equivalence classes (CPDAGs)",
+        },
+        Line {
+            field: "skeleton_auroc",
+            value: json!(found.skeleton_auroc),
+            meaning: "area under the ROC curve of the edges without their directions",
+        },
     ])
 }
 
@@ -166,11 +182,7 @@ fn data_lines(
     arguments: &Arguments,
     path: &Path,
 ) -> Result<Vec<Line>, Failure> {
-    let loaded = read_table(path, &ReadOptions { ignore: arguments.ignore.clone() })?;
-    for warning in &loaded.warnings {
-        tell!("warning: {warning}");
-    }
-    let mut data = loaded.dataset;
+    let mut data = read_data(&arguments.data, &arguments.table)?.dataset;
     if let Some(ensemble) = ensemble {
         data = in_file(path, data.reordered(ensemble.names()))?;
     }

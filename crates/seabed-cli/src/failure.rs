@@ -38,6 +38,14 @@ impl Failure {
         }
     }
 
+    /// The same failure, with words in front of its message.
+    pub fn in_front(self, words: &str) -> Self {
+        match self {
+            Self::Input(error) => Self::Input(anyhow::anyhow!("{words}: {error}")),
+            other => other,
+        }
+    }
+
     /// Prints the message and gives the exit code.
     pub fn report(self) -> ExitCode {
         match self {

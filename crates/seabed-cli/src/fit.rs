@@ -10,38 +10,40 @@ use std::time::Instant;
 
 use clap::Args;
 use seabed::belief::{self, GraphBelief};
-use seabed::data::{Dataset, write_atomically};
+use seabed::data::{DataSummary, Dataset, traps, write_atomically};
 use seabed::num::random::Seed;
+use seabed::posterior::bootstrap::Bootstrap;
 use seabed::posterior::{Fit, FitError, Knowledge, Posterior, PosteriorKind, Start, State};
 use seabed::scm::Ensemble;
 
+use crate::checks;
 use crate::clock::cpu_time;
 use crate::failure::Failure;
 use crate::outputs::{Force, Kind, Output};
 use crate::progress::{Bar, stop_on_interrupt};
-use crate::read::read_data;
+use crate::read::{TableOptions, read_data, told, warn};
 use crate::wording::{POSTERIOR_HELP, posterior_parser};
 
 /// Learn a posterior over causal models from data.
 ///
-/// Prints the most probable edges. --out saves the models and, of mcmc, the graphs, which `seabed evaluate` and `seabed
-/// design` read (.npz opens in numpy, .json is for small ones). The same command gives the same result on any number of threads, whatever the
-/// order of the columns.
+/// Prints the most probable edges, and what in the data the learned models cannot explain (`check: …`). --out saves the
+/// models and, of mcmc, the graphs, which `seabed evaluate` and `seabed design` read (.npz opens in numpy, .json is for
+/// small ones). The same command gives the same result on any number of threads, whatever the order of the columns.
 #[derive(Args)]
 #[command(after_help = "Example: seabed fit data.csv --knowledge knowledge.toml --out belief.npz\n\n\
 knowledge.toml:\n  forbidden = [[\"A\", \"B\"]]          # no edge A -> B\n  required = [[\"A\", \"C\"]]\n  \
 tiers = [[\"A\"], [\"B\", \"C\"]]      # no edge from a later tier to an earlier one")]
 pub struct Arguments {
-    /// The data: .csv or .parquet.
-    data: PathBuf,
+    /// The data: .csv, .tsv, .txt, .xlsx or .parquet, - for standard input; several files are read as one table.
+    #[arg(required = true)]
+    data: Vec<PathBuf>,
     #[arg(long, default_value = "mcmc-gp", value_name = "NAME", value_parser = posterior_parser(), help = POSTERIOR_HELP)]
     posterior: PosteriorKind,
     /// Forbidden and required edges and tiers (.toml).
     #[arg(long, value_name = "FILE")]
     knowledge: Option<PathBuf>,
-    /// A column of the data to leave out (repeatable).
-    #[arg(long, value_name = "COLUMN")]
-    ignore: Vec<String>,
+    #[command(flatten)]
+    table: TableOptions,
     /// Random seed.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -61,9 +63,24 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (clock, cpu) = (Instant::now(), cpu_time());
     let format = arguments.out.as_deref().map(belief_format).transpose()?;
     check_outputs(arguments)?;
-    let data = read_data(&arguments.data, &arguments.ignore)?;
+    let loaded = read_data(&arguments.data, &arguments.table)?;
+    let (told, data) = (told(&loaded), loaded.dataset);
+    if let [only] = &data.names()[..] {
+        return Err(Failure::Input(anyhow::anyhow!(
+            "there is only one variable, {only:?}: nothing can cause it or be caused by it; name data with two or more"
+        )));
+    }
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
     let posterior = arguments.options.posterior(arguments.posterior, &data)?;
+    let worked = match &posterior {
+        Posterior::Bootstrap(all) if arguments.options.single => {
+            &Posterior::Bootstrap(Bootstrap { draws: 1, ..all.clone() })
+        }
+        posterior => posterior,
+    };
+    arguments.force.check_effort(worked.effort(data.rows(), data.variables()))?;
+    let warnings = traps(&data);
+    warn(&warnings);
     for remark in posterior.remarks(&data) {
         tell!("note: {remark}");
     }
@@ -79,15 +96,24 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut saved = Ok(());
     if let (Some(path), Some(format)) = (&arguments.out, format) {
         let (models, graphs) = learned.belief();
-        saved = write_atomically(path, |out| out.write_all(&format.bytes(models, graphs)))
-            .map_err(|error| Failure::writing(Some(path), error));
+        saved = write_atomically(path, |out| {
+            out.write_all(&format.bytes(models, graphs, &DataSummary::of(&data)))
+        })
+        .map_err(|error| Failure::writing(Some(path), error));
     }
+    for warning in learned.warnings() {
+        tell!("warning: {warning}");
+    }
+    let findings = checks::findings(&data, learned.belief().0);
     let seconds = clock.elapsed().as_secs_f64();
     let cpu_seconds = (cpu_time() - cpu).as_secs_f64();
     let written = if arguments.json {
-        writeln!(io::stdout().lock(), "{}", learned.as_json(&data, seconds, cpu_seconds))
+        let mut value = learned.as_json(&data, &findings, seconds, cpu_seconds);
+        value["data_notes"] = told.into();
+        value["warnings"] = warnings.into_iter().chain(learned.warnings()).collect::<Vec<_>>().into();
+        writeln!(io::stdout().lock(), "{value}")
     } else {
-        learned.print(&data, seconds)
+        learned.print(&data, &findings, seconds)
     };
     written.map_err(|error| Failure::writing(None, error))?;
     saved
@@ -95,7 +121,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
     let options = &arguments.options;
-    let mut inputs: Vec<&Path> = vec![&arguments.data];
+    let mut inputs: Vec<&Path> = arguments.data.iter().map(PathBuf::as_path).collect();
     inputs.extend(arguments.knowledge.as_deref());
     inputs.extend(options.inputs());
     // A state takes the place of the one that it continues.
@@ -114,7 +140,11 @@ fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
 impl Arguments {
     /// Where the state of an interrupted fit goes.
     fn state_place(&self) -> PathBuf {
-        let beside = || self.out.as_ref().unwrap_or(&self.data).with_extension("state.json");
+        // Beside the output; without one in the working directory, never in the folder of the data.
+        let beside = || {
+            let name = self.out.as_deref().or(self.data[0].file_name().map(Path::new));
+            name.unwrap_or(Path::new("fit")).with_extension("state.json")
+        };
         self.options.state.clone().unwrap_or_else(beside)
     }
 }
@@ -170,10 +200,10 @@ enum BeliefFormat {
 }
 
 impl BeliefFormat {
-    fn bytes(&self, models: &Ensemble, graphs: Option<&GraphBelief>) -> Vec<u8> {
+    fn bytes(&self, models: &Ensemble, graphs: Option<&GraphBelief>, data: &DataSummary) -> Vec<u8> {
         match self {
-            Self::Json => belief::to_json(models, graphs).into_bytes(),
-            Self::Npz => belief::to_npz(models, graphs),
+            Self::Json => belief::to_json_of(models, graphs, Some(data)).into_bytes(),
+            Self::Npz => belief::to_npz_of(models, graphs, Some(data)),
         }
     }
 }

@@ -15,6 +15,7 @@ use clap::{Args, Subcommand};
 use seabed_lab::Lab;
 
 use crate::failure::Failure;
+use crate::wording::short;
 
 /// Manage the campaign of a real laboratory: data, proposals, results and beliefs, in one file.
 ///
@@ -48,6 +49,7 @@ enum Command {
     Report(report::Report),
     Export(file::Export),
     Undo(file::Undo),
+    Backup(file::Backup),
     Check(file::Check),
     Rehearse(rehearse::Rehearse),
 }
@@ -65,6 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Report(arguments) => report::report(arguments, &open),
         Command::Export(arguments) => file::export(arguments, &open),
         Command::Undo(arguments) => file::undo(arguments, &open),
+        Command::Backup(arguments) => file::backup(arguments, &open),
         Command::Check(arguments) => file::check(arguments, &open),
         Command::Rehearse(arguments) => rehearse::rehearse(arguments),
     }
@@ -101,8 +104,8 @@ fn input_error(problem: String) -> Failure {
 /// `do(A = 1 nM, B = 2)`.
 fn describe(targets: &[(String, f64)], units: &dyn Fn(&str) -> String) -> String {
     let setting = |(name, value): &(String, f64)| match units(name).as_str() {
-        "" => format!("{name} = {value}"),
-        unit => format!("{name} = {value} {unit}"),
+        "" => format!("{name} = {}", short(*value)),
+        unit => format!("{name} = {} {unit}", short(*value)),
     };
     format!("do({})", targets.iter().map(setting).collect::<Vec<_>>().join(", "))
 }

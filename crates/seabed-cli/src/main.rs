@@ -11,9 +11,11 @@ macro_rules! tell {
     }};
 }
 
+mod checks;
 mod clock;
 mod demo;
 mod design;
+mod effects;
 mod evaluate;
 mod failure;
 mod fit;
@@ -41,6 +43,9 @@ use clap::{Parser, Subcommand};
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+    /// Threads to compute with; the results are the same [default: all cores].
+    #[arg(long, global = true, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
 }
 
 #[derive(Subcommand)]
@@ -49,6 +54,8 @@ enum Command {
     Simulate(simulate::Arguments),
     Fit(Box<fit::Arguments>),
     Design(Box<design::Arguments>),
+    Effects(effects::Arguments),
+    Predict(effects::Predict),
     Evaluate(evaluate::Arguments),
     Run(run::Arguments),
     Sweep(sweep::Arguments),
@@ -93,11 +100,18 @@ fn explain_panics() {
 }
 
 fn command() -> ExitCode {
-    let outcome = match Arguments::parse().command {
+    let arguments = Arguments::parse();
+    if let Some(threads) = arguments.threads {
+        // It fails only if threads were started before.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
+    }
+    let outcome = match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Fit(arguments) => fit::run(&arguments),
         Command::Design(arguments) => design::run(&arguments),
+        Command::Effects(arguments) => effects::run(&arguments),
+        Command::Predict(arguments) => effects::predict(&arguments),
         Command::Evaluate(arguments) => evaluate::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),

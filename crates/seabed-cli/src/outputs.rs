@@ -1,14 +1,16 @@
 //! What a command is about to write, checked before it works: that it can be written, that it is not also read, and that
-//! it replaces nothing but what seabed made.
+//! it replaces nothing but what seabed made. And what it is about to take: memory and time.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
 
 use clap::Args;
 use seabed::belief;
 use seabed::data::{
     Names, ReadOptions, Sheet, TARGETS_COLUMN, check_writable, read_graph, read_table, write_matrix,
 };
+use seabed::observer::Effort;
 use seabed::posterior::State;
 use seabed::scm::Scm;
 use seabed::world::grn::Network;
@@ -20,9 +22,47 @@ use crate::failure::Failure;
 /// The option of all commands that write files.
 #[derive(Args)]
 pub struct Force {
-    /// Replace existing files even if seabed did not make them.
+    /// Replace existing files even if seabed did not make them, and begin work that looks too large for this computer.
     #[arg(long)]
     force: bool,
+}
+
+/// Seconds of wall time beyond which work must be confirmed.
+const A_DAY: f64 = 86_400.0;
+
+/// Refuses work that would not fit in memory or would take more than a day, unless it is confirmed.
+pub fn check_effort(effort: Effort, force: bool) -> Result<(), Failure> {
+    let processors = available_parallelism().map_or(1, usize::from);
+    let (seconds, memory) = (effort.seconds / processors as f64, memory());
+    let problem = if memory.is_some_and(|memory| effort.bytes > memory) {
+        let have = memory.unwrap_or(0.0) / 1e9;
+        format!("this is estimated to need {} of memory, and there are {have:.0} GB", gigabytes(effort.bytes))
+    } else if seconds > A_DAY {
+        format!("this is estimated to take {} on {processors} processors", days(seconds))
+    } else {
+        return Ok(());
+    };
+    if force {
+        tell!("note: {problem}");
+        return Ok(());
+    }
+    Err(Failure::Input(anyhow::anyhow!("{problem}; choose less, or begin with --force all the same")))
+}
+
+fn gigabytes(bytes: f64) -> String {
+    if bytes < 1e12 { format!("{:.0} GB", bytes / 1e9) } else { format!("{:.0} TB", bytes / 1e12) }
+}
+
+fn days(seconds: f64) -> String {
+    let days = seconds / A_DAY;
+    if days < 1000.0 { format!("{days:.1} days") } else { format!("{:.0} years", days / 365.25) }
+}
+
+/// The memory of this computer, in bytes, where the system tells it.
+fn memory() -> Option<f64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0)
 }
 
 /// A file that will be written.
@@ -53,7 +93,8 @@ impl Kind<'_> {
     /// Did seabed make the file at this path?
     fn made(&self, path: &Path) -> bool {
         let text = || fs::read_to_string(path).unwrap_or_default();
-        let sheet = || File::open(path).ok().and_then(|file| Sheet::read(file, "").ok());
+        let sheet =
+            || File::open(path).ok().and_then(|file| Sheet::read(file, "", &ReadOptions::default()).ok());
         match self {
             Self::Belief => belief::read(path).is_ok(),
             Self::State => State::from_json(&text()).is_ok(),
@@ -85,6 +126,11 @@ fn columns(path: &Path) -> Option<Vec<String>> {
 }
 
 impl Force {
+    /// As [`check_effort`].
+    pub fn check_effort(&self, effort: Effort) -> Result<(), Failure> {
+        check_effort(effort, self.force)
+    }
+
     /// Refuses outputs that cannot be written, have the name of another one or of an input, or would replace what
     /// seabed did not make.
     pub fn check(&self, outputs: &[Output<'_>], inputs: &[&Path]) -> Result<(), Failure> {

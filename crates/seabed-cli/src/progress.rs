@@ -2,7 +2,8 @@
 //! closed terminals send), which ask the work to stop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use seabed::observer::{Observer, Progress};
@@ -41,19 +42,65 @@ fn hangups_are_ignored() -> bool {
 /// A progress bar of the work it observes.
 pub struct Bar {
     bar: ProgressBar,
+    pace: Mutex<Pace>,
+}
+
+/// How fast a piece of work goes, to say how long it will take.
+struct Pace {
+    /// When the present piece of work began, and what was done then.
+    began: Instant,
+    start: u64,
+    all: u64,
+    /// The words before the numbers: another piece of work has others.
+    what: String,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Self { began: Instant::now(), start: 0, all: 0, what: String::new() }
+    }
+
+    /// Starts again where another piece of work begins.
+    fn follow(&mut self, done: u64, all: u64, what: &str) {
+        let kind: String = what.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect();
+        if all != self.all || kind != self.what || done < self.start {
+            *self = Self { began: Instant::now(), start: done, all, what: kind };
+        }
+    }
+
+    /// How long the rest takes at the pace so far; nothing before a fiftieth is done, or two seconds have passed.
+    fn left(&self, done: u64) -> Option<Duration> {
+        let elapsed = self.began.elapsed();
+        let (done, all) = (done.saturating_sub(self.start), self.all.saturating_sub(self.start));
+        if done == 0 || done * 50 < all || elapsed < Duration::from_secs(2) {
+            return None;
+        }
+        Some(elapsed.mul_f64(all.saturating_sub(done) as f64 / done as f64))
+    }
+}
+
+/// `2 min`, as precise as a forecast is.
+fn roughly(left: Duration) -> String {
+    match left.as_secs() {
+        seconds @ 0..=99 => format!("{seconds} s"),
+        seconds @ 100..=5999 => format!("{} min", (seconds + 30) / 60),
+        seconds => format!("{:.1} h", seconds as f64 / 3600.0),
+    }
 }
 
 impl Bar {
     /// An empty bar.
     pub fn new() -> Self {
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {eta} left")
-            .expect("the template is well formed");
-        Self { bar: ProgressBar::new(0).with_style(style) }
+        let style =
+            ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").expect("the template is well formed");
+        Self { bar: ProgressBar::new(0).with_style(style), pace: Mutex::new(Pace::new()) }
     }
 
     /// An empty bar for this many pieces of work; `what` names them, in the plural.
     pub fn of(pieces: u64, what: &str) -> Self {
         let bar = Self::new();
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {eta} left");
+        bar.bar.set_style(style.expect("the template is well formed"));
         bar.bar.set_length(pieces);
         bar.bar.set_message(what.to_string());
         bar
@@ -87,10 +134,19 @@ impl Drop for Bar {
 
 impl Observer for Bar {
     fn progress(&self, progress: &Progress<'_>) -> bool {
-        if !self.bar.is_hidden() {
+        if !self.bar.is_hidden()
+            && let Ok(mut pace) = self.pace.lock()
+        {
+            let what = progress.what.to_string();
+            pace.follow(progress.done, progress.all, &what);
+            let left = pace.left(progress.done).map_or(String::new(), |left| {
+                // Work that may end early says so.
+                let most = if what.contains("at most") { "at most" } else { "about" };
+                format!(", {most} {} left", roughly(left))
+            });
             self.bar.set_length(progress.all);
             self.bar.set_position(progress.done);
-            self.bar.set_message(progress.what.to_string());
+            self.bar.set_message(what + &left);
         }
         !INTERRUPTED.load(Ordering::Relaxed)
     }
@@ -102,5 +158,25 @@ pub struct Silent;
 impl Observer for Silent {
     fn progress(&self, _: &Progress<'_>) -> bool {
         !INTERRUPTED.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_follows_the_pace_of_the_present_work() {
+        let mut pace = Pace::new();
+        pace.follow(0, 1000, "3 sweeps");
+        pace.began -= Duration::from_secs(10);
+        assert_eq!(pace.left(10), None, "a hundredth says nothing");
+        pace.follow(100, 1000, "103 sweeps");
+        let left = pace.left(100).unwrap().as_secs_f64();
+        assert!((89.0..=92.0).contains(&left), "{left}");
+        pace.follow(1, 50, "outcomes simulated");
+        assert_eq!(pace.left(2), None, "other work begins anew");
+        assert_eq!(roughly(Duration::from_secs(125)), "2 min");
+        assert_eq!(roughly(Duration::from_secs(9000)), "2.5 h");
     }
 }

@@ -1,14 +1,13 @@
 //! `seabed report`: the page and the figures of a run or a study.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use seabed::data::{read_graph, write_atomically};
-use seabed::design::EvaluationRecord;
-use seabed_report::{InformationCurve, Intervention, Line, Run, RunView, Section, Setting, Study, page};
-use seabed_study::{RunFolder, Sweep, default_baseline};
+use seabed::checks;
+use seabed::data::{ReadOptions, read_graph, read_table, write_atomically};
+use seabed_report::{InformationCurve, Intervention, RunView, Section, Study, page};
+use seabed_study::{RunFolder, Sweep};
 
 use crate::failure::Failure;
 use crate::outputs::{Force, Kind, Output};
@@ -93,32 +92,14 @@ fn title(folder: &Path) -> String {
 
 /// The finished runs of a study; the others are compared with the line `baseline`, the random one unless it is named.
 pub fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study, Failure> {
-    let finished = sweep.finished()?;
-    if finished.is_empty() {
+    let Some(mut study) = sweep.report_view(title)? else {
         return Err(Failure::Input(anyhow::anyhow!(
             "no run of the study has finished; `seabed sweep` continues it"
         )));
-    }
-    let mut settings: Vec<Setting> = Vec::new();
-    for (planned, rows) in &finished {
-        let setting = entry(
-            &mut settings,
-            |setting| setting.name == planned.setting,
-            || Setting { name: planned.setting.clone(), ..Setting::default() },
-        );
-        let line = entry(
-            &mut setting.lines,
-            |line| line.label == planned.line,
-            || Line { label: planned.line.clone(), ..Line::default() },
-        );
-        let replicates = planned.config.design.replicates.at_a_time();
-        line.runs.push(Run { seed: planned.config.seed, rows: rows.clone(), replicates });
-    }
-    let labels = || settings.iter().flat_map(|setting| setting.lines.iter().map(|line| line.label.as_str()));
-    let baseline = match baseline {
-        Some(name) if labels().any(|label| label == name) => name,
-        Some(name) => {
-            let mut known: Vec<&str> = labels().collect();
+    };
+    if let Some(name) = baseline {
+        let mut known: Vec<&str> = study.labels().collect();
+        if !known.contains(&name) {
             known.sort_unstable();
             known.dedup();
             return Err(Failure::Input(anyhow::anyhow!(
@@ -126,19 +107,9 @@ pub fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study
                 known.join(", ")
             )));
         }
-        None => default_baseline(labels()).unwrap_or("random"),
-    };
-    let baseline = baseline.to_string();
-    Ok(Study { title: title.to_string(), settings, baseline })
-}
-
-/// The first item for which `is` holds, added if there is none.
-fn entry<T>(items: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &mut T {
-    let at = items.iter().position(is).unwrap_or_else(|| {
-        items.push(make());
-        items.len() - 1
-    });
-    &mut items[at]
+        study.baseline = name.to_string();
+    }
+    Ok(study)
 }
 
 /// A run of a study.
@@ -174,6 +145,10 @@ fn run_view(folder: &RunFolder, title: &str) -> Result<RunView, Failure> {
             standard_error: Some(experiment.standard_error),
         })
     });
+    // Data that are gone are not checked.
+    let data = read_table(&folder.path().join("data.csv"), &ReadOptions::default()).ok();
+    let findings = data.map(|data| checks::check(&data.dataset, &ensemble, &()).unwrap_or_default());
+    let checks = checks::summary(&findings.unwrap_or_default());
     let fits: f64 = rows.iter().map(|row| row.fit_seconds).sum();
     let design: f64 = rows.iter().filter_map(|row| row.design_seconds).sum();
     Ok(RunView {
@@ -188,22 +163,11 @@ fn run_view(folder: &RunFolder, title: &str) -> Result<RunView, Failure> {
             .iter()
             .flatten()
             .next_back()
-            .map_or(Vec::new(), |designed| curves(&designed.evaluated)),
+            .map_or(Vec::new(), |designed| InformationCurve::of(&designed.evaluated)),
         timing: vec![("fits".into(), fits), ("designs".into(), design)],
+        checks,
+        ..RunView::default()
     })
-}
-
-/// Information against value for each target that was tried alone.
-pub fn curves(evaluated: &[EvaluationRecord]) -> Vec<InformationCurve> {
-    let mut of_target: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
-    for evaluation in evaluated {
-        if let [(target, value)] = &evaluation.targets[..] {
-            of_target.entry(target).or_default().push((*value, evaluation.information));
-        }
-    }
-    let curve =
-        |(target, points): (&str, Vec<(f64, f64)>)| InformationCurve { target: target.into(), points };
-    of_target.into_iter().map(curve).collect()
 }
 
 /// A page, and its figures as `(stem, SVG)`.
@@ -224,6 +188,12 @@ impl Page {
         let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
         for (path, _) in &files {
             force.check_replaced(&Output { path, kind: Kind::Report }, &inputs)?;
+        }
+        if beside.is_symlink() {
+            return Err(Failure::Input(anyhow::anyhow!(
+                "{}: it is a symbolic link; remove it, or choose another name for the page with --out",
+                beside.display()
+            )));
         }
         fs::create_dir_all(&beside).map_err(|error| Failure::writing(Some(&beside), error))?;
         for (path, text) in &files {

@@ -53,6 +53,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let place = RunFolder::new(&folder);
     let inputs: Vec<&Path> = arguments.config.as_deref().into_iter().collect();
     arguments.force.check_folder(&folder, place.is_run(), &RunFolder::FILES, &inputs)?;
+    arguments.force.check_effort(config.effort()?)?;
     let live = Live::new(arguments.json);
     seabed_study::run(&config, &place, &live, &|event| live.show(event))?;
     drop(live);

@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 
 use clap::{Args, Subcommand};
 use seabed::settings::Keys;
-use seabed_study::{Outcome, PRESETS, Planned, RunEvent, RunState, StudyError, Sweep, preset};
+use seabed_study::{Outcome, PRESETS, Planned, RunEvent, RunState, StudyError, Sweep, expand, preset};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -123,6 +123,16 @@ fn study(arguments: &Arguments) -> Result<(), Failure> {
     }
     let inputs: Vec<&Path> = arguments.config.as_deref().into_iter().collect();
     arguments.force.check_folder(&place, Sweep::is_study(&place), &Sweep::FILES, &inputs)?;
+    // A study may well take days: it can be stopped and continued. A single run should not.
+    let begun = if arguments.plan { Vec::new() } else { expand(&settings)? };
+    for run in &begun {
+        let named = |failure: Failure| failure.in_front(&name(run));
+        run.config
+            .effort()
+            .map_err(Failure::from)
+            .and_then(|e| arguments.force.check_effort(e))
+            .map_err(named)?;
+    }
     let sweep = Sweep::create(&place, &settings)?;
     if arguments.plan {
         return print(&format!("{} runs planned in {}\n", sweep.runs().len(), place.display()));

@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use seabed::posterior::PosteriorKind;
+pub use seabed_report::short;
 
 /// The help of `--posterior`.
 pub const POSTERIOR_HELP: &str = "How to learn the posterior";

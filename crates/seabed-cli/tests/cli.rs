@@ -48,6 +48,8 @@ fn help_is_as_reviewed() {
         "simulate scm --help",
         "simulate grn --help",
         "fit --help",
+        "effects --help",
+        "predict --help",
         "design --help",
         "evaluate --help",
         "demo --help",
@@ -136,6 +138,71 @@ fn the_guide_to_posteriors_works() {
     let (folder, commands) = follow_guide("posteriors.md");
     assert_eq!(commands, 6);
     assert!(folder.path().join("belief.npz").exists());
+}
+
+#[test]
+fn the_guide_to_tables_works() {
+    let (folder, commands) = follow_guide("tables.md");
+    assert_eq!(commands, 1);
+    let told = seabed(folder.path(), "fit plate.csv --ignore sample --posterior bootstrap --draws 5")
+        .assert()
+        .success();
+    let told = String::from_utf8(told.get_output().stderr.clone()).unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/tables.md");
+    let guide = fs::read_to_string(path).unwrap();
+    for line in guide.lines().filter_map(|line| line.strip_prefix("    ")) {
+        assert!(told.lines().any(|other| other == line), "not told: {line}\nbut\n{told}");
+    }
+}
+
+#[test]
+fn the_guide_to_effects_works() {
+    let (folder, commands) = follow_guide("effects.md");
+    assert_eq!(commands, 5);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/effects.md");
+    let guide = fs::read_to_string(path).unwrap();
+    let code = guide.split("```python\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let python = |code: &str| {
+        std::process::Command::new("python3").args(["-c", code]).current_dir(folder.path()).output()
+    };
+    if !python("import numpy").is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: there is no python3 with numpy to read the belief with");
+        return;
+    }
+    let read = python(code).unwrap();
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    assert!(String::from_utf8_lossy(&read.stdout).contains("('X1', "));
+}
+
+/// A belief knows the range of its data: values are proposed within it, as from the data themselves.
+#[test]
+fn a_belief_remembers_its_data() {
+    let folder = folder();
+    let mut table = String::from("raf,mek\n");
+    for k in 0..40 {
+        let raf = 2.0 + 4.0 * f64::from(k * 7 % 40) / 40.0;
+        table += &format!("{raf},{}\n", 0.5 * raf + 0.1 * f64::from(k * 13 % 7));
+    }
+    fs::write(folder.path().join("data.csv"), table).unwrap();
+    let fit = "fit data.csv --posterior mcmc-linear --draws 20 --out belief.npz";
+    output(folder.path(), fit);
+    let design = "--batch 2 --samples 10 --json";
+    let from_belief: serde_json::Value =
+        serde_json::from_str(&output(folder.path(), &format!("design belief.npz {design}"))).unwrap();
+    for experiment in from_belief["batch"].as_array().unwrap() {
+        for (name, value) in experiment["targets"].as_object().unwrap() {
+            let (least, most) = if name == "raf" { (-2.0, 10.0) } else { (-2.0, 6.0) };
+            assert!((least..=most).contains(&value.as_f64().unwrap()), "{name} = {value}");
+        }
+        assert!(experiment["decides"].is_array());
+    }
+    let told = seabed(folder.path(), "predict belief.npz --do raf=50").assert().success();
+    let told = String::from_utf8(told.get_output().stderr.clone()).unwrap();
+    assert!(told.starts_with("warning: raf = 50 lies beyond the data (2 to 5.9)"), "{told}");
+    let effects: serde_json::Value =
+        serde_json::from_str(&output(folder.path(), "effects belief.npz --json")).unwrap();
+    assert_eq!(effects["effects"].as_array().unwrap().len(), 2);
+    assert!(refusal(folder.path(), "effects data.csv").contains("fit them first"));
 }
 
 #[test]

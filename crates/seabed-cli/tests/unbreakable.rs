@@ -301,6 +301,13 @@ fn settings_have_limits_and_messages_in_words() {
         ),
         ("demo --out s --seed 18446744073709551615", "is not in"),
         ("sweep --preset paper-dream-10 --plan --out s --networks MISSING", "there is no such folder"),
+        (
+            "sweep c.toml --plan --out s --set world.kind=scm --set world.file=MISSING.json",
+            "there is no such file",
+        ),
+        ("run c.toml --out s --set world.kind=scm --set world.file=MISSING.json", "there is no such file"),
+        ("sweep c.toml --out s --set design.batch=1000000000", "it must be from 1 to 10000"),
+        ("run c.toml --out s --set design.batch=1000000000", "it must be from 1 to 10000"),
         ("design d.csv --evaluations 1000000000000", "it must be from 1 to 10000"),
         ("design d.csv --batch 1000000", "it must be from 1 to 10000"),
         ("fit d.csv --posterior bootstrap --single --draws 7", "--draws does not apply to --single"),
@@ -420,4 +427,164 @@ fn a_campaign_that_cannot_be_written_can_be_read() {
     let said = failed(folder.path(), "lab undo media/cells.lab", 1);
     assert!(said.contains("can only be read"), "{said}");
     mode(0o755);
+}
+
+/// What would not fit in memory, or take more than a day, is refused with an estimate, unless it is confirmed.
+#[test]
+fn work_that_is_too_large_is_refused_before_it_begins() {
+    let folder = prepared();
+    let at = folder.path();
+    let names: Vec<String> = (0..10_000).map(|k| format!("V{k}")).collect();
+    let row =
+        |k: usize| (0..10_000).map(|j| ((j * 7 + k * 13) % 101).to_string()).collect::<Vec<_>>().join(",");
+    let rows: Vec<String> = (0..8).map(row).collect();
+    fs::write(at.join("wide.csv"), format!("{}\n{}\n", names.join(","), rows.join("\n"))).unwrap();
+    for kind in ["dibs-linear", "dibs-nonlinear", "dibs-bge"] {
+        let said = failed(at, &format!("fit wide.csv --posterior {kind}"), 2);
+        assert!(said.contains("is estimated to") && said.contains("--force"), "{said}");
+    }
+    for line in [
+        "fit wide.csv --posterior bootstrap --draws 100000",
+        "design wide.csv --posterior bootstrap --draws 100000",
+        "run c.toml --out s --set posterior.kind=dibs-linear --set posterior.steps=10000000 --set posterior.mc-samples=100000",
+        "sweep c.toml --out s --set posterior.kind=dibs-linear --set posterior.steps=10000000 --set posterior.mc-samples=100000",
+        "lab propose cells.lab --posterior dibs-linear --set posterior.steps=10000000 --set posterior.mc-samples=100000",
+    ] {
+        let said = failed(at, line, 2);
+        assert!(said.contains("is estimated to") && said.contains("--force"), "{line}: {said}");
+        assert!(!at.join("s").exists(), "{line}");
+    }
+}
+
+/// The steps of a report: a table is lost, the next try cannot print, the one after that must not believe all is there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_is_complete_only_if_all_its_rows_are_there() {
+    let folder = prepared();
+    let at = folder.path();
+    done(at, "run c.toml --out v --set rounds=3");
+    let whole = contents(&at.join("v"));
+    assert!(at.join("v/complete.json").exists());
+    let ended_early = |lost: &str| {
+        fs::remove_file(at.join("v").join(lost)).unwrap();
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        seabed(at, "run c.toml --out v --set rounds=3").stdout(full).output().unwrap();
+        done(at, "run c.toml --out v --set rounds=3");
+        assert!(contents(&at.join("v")) == whole, "{lost}");
+    };
+    for lost in ["metrics.csv", "data.csv", "complete.json", "events.jsonl", "truth.csv", "interventions.csv"]
+    {
+        ended_early(lost);
+    }
+    // A table that was cut, and a round that was half undone.
+    let data = fs::read(at.join("v/data.csv")).unwrap();
+    fs::write(at.join("v/data.csv"), &data[..data.len() / 2]).unwrap();
+    fs::write(at.join("v/rounds/001/state.json"), "{").unwrap();
+    done(at, "run c.toml --out v --set rounds=3");
+    assert!(contents(&at.join("v")) == whole);
+    // A run from before there were marks: still finished in a report, and marked by the next start.
+    fs::remove_file(at.join("v/complete.json")).unwrap();
+    done(at, "report v --out page.html");
+}
+
+#[cfg(unix)]
+#[test]
+fn outputs_follow_no_link_out_of_their_folder() {
+    use std::os::unix::fs::symlink;
+    let folder = prepared();
+    let at = folder.path();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let theirs = elsewhere.path().join("theirs.csv");
+    fs::write(&theirs, fs::read(at.join("d.csv")).unwrap()).unwrap();
+    fs::create_dir_all(at.join("linked")).unwrap();
+    symlink(&theirs, at.join("out.csv")).unwrap();
+    symlink(elsewhere.path(), at.join("linked/rounds")).unwrap();
+    symlink(elsewhere.path(), at.join("figures")).unwrap();
+    done(at, "run c.toml --out rr");
+    let before = contents(elsewhere.path());
+    let world = "simulate er --nodes 3 --n 40 --mechanism linear --seed 2";
+    assert!(failed(at, &format!("{world} --out out.csv --force"), 1).contains("it is a symbolic link to"));
+    assert!(failed(at, "run c.toml --out linked --force", 2).contains("it is a symbolic link"));
+    assert!(failed(at, "report rr --out page.html --force", 2).contains("it is a symbolic link"));
+    assert!(contents(elsewhere.path()) == before);
+}
+
+#[test]
+fn damaged_beliefs_and_unknown_goals_are_refused_in_words() {
+    let folder = prepared();
+    let at = folder.path();
+    for file in ["b.json", "b.npz"] {
+        done(at, &format!("fit d.csv --posterior mcmc-linear --sweeps 50 --draws 5 --out {file}"));
+        let whole = fs::read(at.join(file)).unwrap();
+        // What is not read (padding, graphs, which are not needed here) may be damaged; then the result is the same.
+        let sound = done(at, &format!("evaluate --truth g.csv --ensemble {file}"));
+        let mut refused = 0;
+        for at_byte in (0..whole.len()).step_by(whole.len() / 40) {
+            let mut bytes = whole.clone();
+            bytes[at_byte] = if bytes[at_byte] == b'1' { b'2' } else { b'1' };
+            fs::write(at.join("x").with_extension(file.split('.').nth(1).unwrap()), bytes).unwrap();
+            let line = format!("evaluate --truth g.csv --ensemble x.{}", file.split('.').nth(1).unwrap());
+            let output = seabed(at, &line).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(matches!(output.status.code(), Some(0 | 2)) && !said.contains("NaN"), "{said}");
+            let same = output.stdout == sound.as_bytes();
+            assert!(same || output.status.code() == Some(2), "{file}, byte {at_byte}");
+            refused += usize::from(output.status.code() == Some(2));
+        }
+        assert!(refused >= 10, "{file}: {refused}");
+    }
+    assert!(failed(at, "design b.npz --posterior bootstrap", 2).contains("--posterior applies to data"));
+    let bootstrap = "--posterior bootstrap --set posterior.draws=5 --batch 1";
+    for goal in ["goal={edge={from=99,to=1}}", "goal=edge=X1,X99", "goal=3"] {
+        let said = failed(at, &format!("lab propose cells.lab {bootstrap} --set {goal}"), 2);
+        assert!(said.contains("goal") || said.contains("X99"), "{said}");
+    }
+    done(at, &format!("lab propose cells.lab {bootstrap} --set goal=edge=X1,X2"));
+}
+
+#[test]
+fn traps_are_said_by_every_command_and_in_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let row = |k: usize| {
+        let (a, b) = ((k * 37 % 101) as f64 / 7.0, (k * 53 % 89) as f64 / 3.0);
+        format!("{a},{},{b}\n", 2.0 * a + 1.0)
+    };
+    let rows: String = (0..60).map(row).collect();
+    fs::write(at.join("d.csv"), format!("a,copy,b\n{rows}")).unwrap();
+    done(at, "lab new c.lab --from d.csv");
+    done(at, "lab new c.lab --variables c.toml");
+    for line in [
+        "fit d.csv --posterior bootstrap --draws 5 --json",
+        "design d.csv --posterior bootstrap --draws 5 --batch 1 --samples 10 --json",
+        "lab add c.lab d.csv --json",
+        "lab propose c.lab --posterior bootstrap --set posterior.draws=5 --batch 1 --json",
+    ] {
+        let output = seabed(at, line).output().unwrap();
+        let (json, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(said.contains("warning: \"copy\" is a copy of \"a\""), "{line}: {said}");
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let first = value["warnings"][0].as_str().unwrap_or_default();
+        assert!(first.starts_with("\"copy\" is a copy of \"a\""), "{line}: {json}");
+    }
+}
+
+/// Inputs that once took more than a minute.
+#[test]
+fn slow_inputs_are_judged_in_seconds() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let names: Vec<String> = (0..300).map(|k| format!("V{k}")).collect();
+    let matrix = |edge: &dyn Fn(usize, usize) -> bool| {
+        let row =
+            |i: usize| (0..300).map(|j| if edge(i, j) { "1" } else { "0" }).collect::<Vec<_>>().join(",");
+        format!("{}\n{}\n", names.join(","), (0..300).map(row).collect::<Vec<_>>().join("\n"))
+    };
+    fs::write(at.join("complete.csv"), matrix(&|i, j| i != j)).unwrap();
+    fs::write(at.join("chain.csv"), matrix(&|i, j| j == i + 1)).unwrap();
+    done(at, "evaluate --truth chain.csv --estimate complete.csv");
+    let attributes: String = (0..300_000).map(|k| format!(" a{k}=\"1\"")).collect();
+    fs::write(at.join("n.xml"), format!("<sbml><model{attributes}/></sbml>")).unwrap();
+    let said = failed(at, "simulate grn --network n.xml", 2);
+    assert!(said.contains("more than 1000 attributes"), "{said}");
 }

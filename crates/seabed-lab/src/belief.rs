@@ -1,6 +1,6 @@
 //! The belief after the rows in force: fitted once, stored in the file, and read from there afterwards.
 //!
-//! A belief is keyed by all that it depends on (data, knowledge, settings, seed), so undoing and redoing finds it again. A
+//! A belief is keyed by all that it depends on (data, knowledge, settings, seed, version of the algorithm), so undoing and redoing finds it again. A
 //! long fit saves its state in the file regularly, and continues from there after a kill.
 
 use std::sync::Mutex;
@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use seabed::belief::{self, GraphBelief};
 use seabed::campaign::CampaignError;
+use seabed::checks::{self, Finding};
 use seabed::data::Dataset;
 use seabed::observer::{Observer, Progress};
-use seabed::posterior::{self, Fit, FitError, PosteriorSettings};
+use seabed::posterior::{self, ALGORITHM, Fit, FitError, PosteriorSettings};
 use seabed::scm::Ensemble;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,9 @@ pub struct BeliefSummary {
     /// Why it should not be trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
+    /// What in the data its models cannot have made; empty in files of versions that did not check.
+    #[serde(default)]
+    pub checks: Vec<Finding>,
     /// Wall time, in seconds.
     pub seconds: f64,
 }
@@ -48,7 +52,9 @@ pub struct BeliefSummary {
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(5);
 
 /// The final state of the newest fit is stored under this key among the unfinished ones: the next fit reuses its scores.
-const NEWEST: &str = "newest";
+fn newest() -> String {
+    format!("newest by algorithm {ALGORITHM}")
+}
 
 /// A stored or a new belief.
 pub(super) struct Belief {
@@ -99,6 +105,8 @@ impl Lab {
             repaired_cyclic: fit.repaired,
             graphs: Some(fit.graphs.as_ref().map_or(0, |graphs| graphs.graphs().len())),
             warning: fit.warning,
+            // Never stopped: the fit may have taken hours, and this takes seconds.
+            checks: checks::check(&data, &fit.ensemble, &()).unwrap_or_default(),
             seconds: clock.elapsed().as_secs_f64(),
         };
         // What an earlier version stored and proposals were designed from stays, and the graphs are added.
@@ -110,7 +118,7 @@ impl Lab {
         let file = belief::to_npz(&ensemble, fit.graphs.as_ref());
         let id = self.store_belief(&key, &time::now(), &text, &file)?;
         if let Some(state) = &fit.state {
-            self.store_unfinished(NEWEST, &state.to_json())?;
+            self.store_unfinished(&newest(), &state.to_json())?;
         }
         Ok(Belief { id, summary, ensemble, graphs: fit.graphs })
     }
@@ -128,7 +136,7 @@ impl Lab {
         let saved = |key: &str| -> Result<Option<posterior::State>, LabError> {
             Ok(self.unfinished(key)?.and_then(|text| posterior::State::from_json(&text).ok()))
         };
-        let states = (saved(key)?, saved(NEWEST)?);
+        let states = (saved(key)?, saved(&newest())?);
         let mut campaign = state.campaign(data, settings)?.with_states(states.0, states.1);
         let checkpointer = Checkpointer::new(self, key, observer);
         let fit = campaign.fit(&checkpointer);
@@ -212,6 +220,8 @@ impl Observer for Checkpointer<'_> {
 /// A hash of all that a belief depends on.
 fn key(data: &Dataset, state: &State, posterior: &PosteriorSettings) -> String {
     let mut bytes: Vec<u8> = Vec::new();
+    // A version that gives other numbers from the same data must not serve what an earlier one believed.
+    bytes.extend(ALGORITHM.to_le_bytes());
     bytes.extend(state.seed.to_le_bytes());
     bytes.extend(serde_json::to_vec(posterior).expect("numbers and texts"));
     bytes.extend(serde_json::to_vec(&data.names()[..]).expect("texts"));

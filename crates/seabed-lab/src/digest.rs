@@ -35,6 +35,11 @@ pub(super) fn altered(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
     Ok(altered)
 }
 
+/// What is wrong with an action whose rows have changed.
+pub(super) fn problem(action: i64) -> String {
+    format!("the data of action {action} were changed afterwards")
+}
+
 fn digest(connection: &Connection, action: i64) -> rusqlite::Result<String> {
     let mut hash = Sha256::new();
     for sql in WRITTEN {

@@ -1,8 +1,9 @@
 //! Forms: the table that goes to the laboratory, to be filled in and recorded.
 
 use std::io::{self, Write};
+use std::path::Path;
 
-use seabed::data::{Names, Sheet, TARGET_SEPARATOR, TARGETS_COLUMN};
+use seabed::data::{Names, Sheet, TARGET_SEPARATOR, TARGETS_COLUMN, WorkbookCell as Cell, write_workbook};
 use seabed::graph::Node;
 
 use super::spreadsheet::{harmless_cell, original_cell};
@@ -45,20 +46,42 @@ impl FormRow {
     }
 }
 
-/// Writes a form: one row per replicate of an experiment.
-pub fn write_form(out: &mut dyn Write, names: &Names, rows: &[FormRow]) -> io::Result<()> {
-    let mut table = csv::Writer::from_writer(out);
-    let variables: Vec<_> = names.iter().map(|name| harmless_cell(name)).collect();
-    let variables = variables.iter().map(AsRef::as_ref);
-    let header = ["experiment", "replicate"].into_iter().chain(variables).chain([TARGETS_COLUMN, "status"]);
-    table.write_record(header)?;
-    for row in rows {
-        let cells = row.cells.iter().map(|cell| cell.map_or(String::new(), |value| value.to_string()));
-        let places = [row.experiment.clone(), row.replicate.to_string()];
-        let targets = harmless_cell(&super::store::targets_text(&row.targets, names)).into_owned();
-        table.write_record(places.into_iter().chain(cells).chain([targets, row.status.to_string()]))?;
+/// Writes a form for the file `path`: one row per replicate of an experiment. A workbook if the name ends in `.xlsx`, which
+/// spreadsheets of every country open right; else CSV.
+pub fn write_form(out: &mut dyn Write, path: &Path, names: &Names, rows: &[FormRow]) -> io::Result<()> {
+    let rows = rows.iter().map(|row| cells(row, names));
+    let text = |text: &str| Cell::Text(text.to_string());
+    let variables = names.iter().map(|name| text(name));
+    let header = [text("experiment"), text("replicate")].into_iter().chain(variables);
+    let header: Vec<Cell> = header.chain([text(TARGETS_COLUMN), text("status")]).collect();
+    let rows = std::iter::once(header).chain(rows);
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xlsx")) {
+        return write_workbook(out, "form", rows);
     }
-    table.flush()
+    let mut bytes = Vec::new();
+    let mut table = csv::Writer::from_writer(&mut bytes);
+    for row in rows {
+        table.write_record(row.iter().map(|cell| match cell {
+            Cell::Empty => String::new(),
+            Cell::Number(value) => value.to_string(),
+            Cell::Text(text) => harmless_cell(text).into_owned(),
+        }))?;
+    }
+    table.flush()?;
+    drop(table);
+    // Without a mark, Excel takes other letters than English ones for Windows-1252.
+    if !bytes.is_ascii() {
+        out.write_all("\u{feff}".as_bytes())?;
+    }
+    out.write_all(&bytes)
+}
+
+fn cells(row: &FormRow, names: &Names) -> Vec<Cell> {
+    let text = |text: &str| if text.is_empty() { Cell::Empty } else { Cell::Text(text.to_string()) };
+    let places = [text(&row.experiment), Cell::Number(f64::from(row.replicate))];
+    let values = row.cells.iter().map(|cell| cell.map_or(Cell::Empty, Cell::Number));
+    let targets = super::store::targets_text(&row.targets, names);
+    places.into_iter().chain(values).chain([text(&targets), text(row.status)]).collect()
 }
 
 /// Is this a form that nobody has filled in yet?

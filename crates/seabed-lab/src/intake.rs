@@ -5,11 +5,12 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::{self, Read};
 use std::path::Path;
 
 use seabed::data::{
-    ObservedReader, Place, ReadOptions, Sheet, SheetRow, TARGET_SEPARATOR, TARGETS_COLUMN, cell_value,
-    closest, did_you_mean, position, read_table,
+    DataError, Numbers, ObservedReader, Place, ReadOptions, STANDARD_INPUT, Sheet, SheetRow,
+    TARGET_SEPARATOR, TARGETS_COLUMN, closest, did_you_mean, position, read_parquet_from,
 };
 use seabed::graph::Node;
 use seabed::observer::Observer;
@@ -18,7 +19,7 @@ use sha2::{Digest, Sha256};
 use super::spreadsheet::original_cell;
 use super::state::{Row, Source, State};
 use super::variables::{RESERVED, Variables};
-use super::{Lab, LabError, time};
+use super::{Lab, LabError};
 
 /// How a data file is added.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -27,14 +28,14 @@ pub struct AddOptions {
     pub again: bool,
     /// Add only the rows that are not known yet.
     pub only_new: bool,
-    /// Columns to leave out.
-    pub ignore: Vec<String>,
+    /// How the file is read, and which columns are left out.
+    pub read: ReadOptions,
     /// The user's note.
     pub note: String,
 }
 
 /// What was added.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Added {
     /// By which action; `None` if there was nothing new.
     pub action: Option<i64>,
@@ -46,19 +47,27 @@ pub struct Added {
     pub interventional: usize,
     /// Rows with missing values, which are left out of fits.
     pub incomplete: usize,
+    /// What was found out about the file that its user did not say.
+    pub notes: Vec<String>,
     /// What looks unusual.
     pub warnings: Vec<String>,
 }
 
 impl Lab {
-    /// Adds the rows of a data file (.csv or .parquet).
+    /// Adds the rows of a data file: text, a workbook or Parquet, or standard input (`-`).
     pub fn add(
         &mut self,
         path: &Path,
         options: &AddOptions,
         observer: &dyn Observer,
     ) -> Result<Added, LabError> {
-        let content = fs::read(path).map_err(LabError::file(path))?;
+        let content = if path == Path::new(STANDARD_INPUT) {
+            let mut content = Vec::new();
+            io::stdin().lock().read_to_end(&mut content).map(|_| content)
+        } else {
+            fs::read(path)
+        };
+        let content = content.map_err(LabError::file(path))?;
         let (file, sha256) = (path.display().to_string(), hash(&content));
         let parquet = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
         self.change(|change, state| {
@@ -72,14 +81,21 @@ impl Lab {
                     before: before.file.clone(),
                 });
             }
+            let (mut notes, mut told) = (Vec::new(), Vec::new());
             let rows = if parquet {
-                complete_rows(path, &options.ignore, &state.variables)?
+                let (rows, warnings) =
+                    complete_rows(content.clone(), &file, &options.read, &state.variables)?;
+                told = warnings;
+                rows
             } else {
-                data_rows(
-                    &Sheet::read(ObservedReader::new(&content[..], content.len() as u64, observer), &file)?,
-                    &options.ignore,
-                    &state.variables,
-                )?
+                let content = ObservedReader::new(&content[..], content.len() as u64, observer);
+                let mut read = options.read.clone();
+                read.ignore.extend_from_slice(state.variables.ignored());
+                let sheet = Sheet::read(content, &file, &read)?;
+                notes.extend(sheet.note.clone());
+                let columns = Columns::of(&sheet, &options.read.ignore, &state.variables)?;
+                told.extend(columns.censored(&sheet));
+                data_rows(&sheet, &columns, &state.variables)?
             };
             let (all, mut rows) = (rows.len(), rows);
             if !options.again {
@@ -91,27 +107,20 @@ impl Lab {
                 return Err(LabError::KnownRows { file: file.clone(), known, rows: all });
             }
             if rows.is_empty() {
-                let warnings = Vec::new();
-                return Ok(Added {
-                    action: None,
-                    rows: 0,
-                    known,
-                    interventional: 0,
-                    incomplete: 0,
-                    warnings,
-                });
+                return Ok(Added { known, notes, ..Added::default() });
             }
             let numbered: Vec<(usize, &Row)> = rows.iter().map(|(number, row)| (*number, row)).collect();
-            let warnings = warnings(&numbered, state);
+            told.extend(warnings(&numbered, state));
             let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
             let interventional = rows.iter().filter(|row| !row.targets.is_empty()).count();
             let incomplete = rows.iter().filter(|row| !row.is_complete()).count();
             let what = format!("{} rows of {file}", rows.len());
-            let action = change.action("add", &what, &time::now(), &options.note)?;
+            let action = change.action("add", &what, &options.note)?;
             let count = rows.len();
             let source = Source { action, file: file.clone(), sha256: sha256.clone(), rows };
             change.source(action, &source, state.variables.names(), observer)?;
-            Ok(Added { action: Some(action), rows: count, known, interventional, incomplete, warnings })
+            let (action, warnings) = (Some(action), told);
+            Ok(Added { action, rows: count, known, interventional, incomplete, notes, warnings })
         })
     }
 }
@@ -151,6 +160,8 @@ pub(super) struct Columns {
     pub(super) variables: Vec<Option<usize>>,
     /// By the order of [`RESERVED`].
     pub(super) reserved: [Option<usize>; RESERVED.len()],
+    /// How the numbers are written.
+    numbers: Numbers,
 }
 
 impl Columns {
@@ -161,8 +172,11 @@ impl Columns {
         if let Some(nothing) = ignore.iter().find(|name| !header.contains(&name.as_str())) {
             return Err(refused(format!("there is no column {nothing:?} to ignore")));
         }
-        let mut columns = Self { variables: vec![None; names.len()], reserved: [None; RESERVED.len()] };
-        let kept = |(_, name): &(usize, &str)| !ignore.iter().any(|ignored| ignored == name);
+        let all_variables = variables;
+        let (variables, reserved) = (vec![None; names.len()], [None; RESERVED.len()]);
+        let mut columns = Self { variables, reserved, numbers: sheet.numbers.clone() };
+        let ignored = all_variables.ignored();
+        let kept = |(_, name): &(usize, &str)| !ignore.iter().chain(ignored).any(|ignored| ignored == name);
         for (k, name) in header.iter().copied().enumerate().filter(kept) {
             // Spreadsheets leave empty columns behind.
             if name.is_empty() && sheet.rows.iter().all(|row| row.cells[k].is_empty()) {
@@ -185,6 +199,14 @@ impl Columns {
         Ok(columns)
     }
 
+    /// A warning about values of which only a bound is known.
+    pub(super) fn censored(&self, sheet: &Sheet) -> Option<String> {
+        let cells = sheet.rows.iter().flat_map(|row| self.variables.iter().flatten().map(|&k| &row.cells[k]));
+        let censored: Vec<&String> = cells.filter(|text| self.numbers.is_censored(text)).collect();
+        let first = censored.first()?;
+        Some(format!("{} values are censored, like {first:?}; they are treated as missing", censored.len()))
+    }
+
     /// The text of a reserved column in a row; empty if there is no such column.
     pub(super) fn text<'r>(&self, name: &str, row: &'r SheetRow) -> &'r str {
         let which = RESERVED.iter().position(|known| *known == name).and_then(|which| self.reserved[which]);
@@ -196,7 +218,7 @@ impl Columns {
         let cell = |(node, column): (Node, &Option<usize>)| {
             let Some(column) = *column else { return Ok(None) };
             let name = &variables.names()[node];
-            let value = cell_value(&row.cells[column], &row.place, name)?;
+            let value = self.numbers.value(&row.cells[column], &row.place, name)?;
             match value.and_then(|value| variables.refuses(node, value)) {
                 None => Ok(value),
                 Some(problem) => Err(LabError::refused(
@@ -230,8 +252,7 @@ impl Columns {
 }
 
 /// The rows of a sheet with their numbers in it.
-fn data_rows(sheet: &Sheet, ignore: &[String], variables: &Variables) -> Result<Vec<(usize, Row)>, LabError> {
-    let columns = Columns::of(sheet, ignore, variables)?;
+fn data_rows(sheet: &Sheet, columns: &Columns, variables: &Variables) -> Result<Vec<(usize, Row)>, LabError> {
     let of_form =
         |name: &&str| RESERVED.iter().position(|known| known == name).and_then(|k| columns.reserved[k]);
     if let Some(name) =
@@ -254,24 +275,74 @@ fn data_rows(sheet: &Sheet, ignore: &[String], variables: &Variables) -> Result<
         let (targets, cells) = (columns.targets(row, variables)?, columns.cells(row, variables)?);
         Ok((row.place.row.unwrap_or(0), Row { targets, cells }))
     };
-    let rows: Vec<(usize, Row)> = sheet.rows.iter().map(row).collect::<Result<_, LabError>>()?;
+    let rows: Vec<(usize, Row)> = all_or_listed(&sheet.file, sheet.rows.iter().map(row))?;
     if rows.is_empty() {
         return Err(LabError::refused(&sheet.file, "there are no rows"));
     }
     Ok(rows)
 }
 
-/// The rows of a Parquet file, which must be complete.
+/// Everything, or what is wrong with all rows: the first ten are listed.
+pub(super) fn all_or_listed<T>(
+    file: &str,
+    rows: impl Iterator<Item = Result<T, LabError>>,
+) -> Result<Vec<T>, LabError> {
+    const LISTED: usize = 10;
+    let (mut good, mut bad, mut count) = (Vec::new(), Vec::new(), 0);
+    for row in rows {
+        match row {
+            Ok(row) => good.push(row),
+            Err(error) => {
+                count += 1;
+                if bad.len() < LISTED {
+                    bad.push(error);
+                }
+            }
+        }
+    }
+    match count {
+        0 => Ok(good),
+        1 => Err(bad.remove(0)),
+        _ => {
+            let prefix = format!("{file}, ");
+            let line = |error: &LabError| {
+                let message = error.to_string();
+                format!("\n  {}", message.strip_prefix(&prefix).unwrap_or(&message))
+            };
+            let mut lines: String = bad.iter().map(line).collect();
+            if count > LISTED {
+                lines += &format!("\n  … and {} more", count - LISTED);
+            }
+            Err(LabError::refused(file, format!("{count} rows cannot be used:{lines}")))
+        }
+    }
+}
+
+/// Rows with their numbers in the file.
+type NumberedRows = Vec<(usize, Row)>;
+
+/// The complete rows of a Parquet file, and what is to be told about it.
 fn complete_rows(
-    path: &Path,
-    ignore: &[String],
+    content: Vec<u8>,
+    file: &str,
+    options: &ReadOptions,
     variables: &Variables,
-) -> Result<Vec<(usize, Row)>, LabError> {
-    let data = read_table(path, &ReadOptions { ignore: ignore.to_vec() })?.dataset;
-    let data = data.reordered(variables.names())?;
+) -> Result<(NumberedRows, Vec<String>), LabError> {
+    let mut options = options.clone();
+    options.ignore.extend_from_slice(variables.ignored());
+    let loaded = loop {
+        match read_parquet_from(content.clone(), file, &options) {
+            // What is always ignored need not be there.
+            Err(DataError::NothingToIgnore { column, .. }) if variables.ignored().contains(&column) => {
+                options.ignore.retain(|name| *name != column);
+            }
+            read => break read?,
+        }
+    };
+    let told = loaded.warnings.iter().map(ToString::to_string).collect();
+    let data = loaded.dataset.reordered(variables.names())?;
     let row = |row: usize| {
-        let place =
-            || Place { file: Some(path.display().to_string()), row: Some(row + 1), ..Place::default() };
+        let place = || Place { file: Some(file.to_string()), row: Some(row + 1), ..Place::default() };
         let cells = (0..data.variables()).map(|node| {
             let value = data.column(node)[row];
             let refusal = variables.refuses(node, value);
@@ -280,7 +351,7 @@ fn complete_rows(
         let (targets, cells) = (data.targets(row).iter().collect(), cells.collect::<Result<_, _>>()?);
         Ok((row + 1, Row { targets, cells }))
     };
-    (0..data.rows()).map(row).collect()
+    Ok(((0..data.rows()).map(row).collect::<Result<_, LabError>>()?, told))
 }
 
 /// Values this many times larger or smaller than known ones are a unit error rather than a finding.

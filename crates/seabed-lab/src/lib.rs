@@ -9,12 +9,14 @@
 //!   `digest`: fingerprints of what was written;
 //! - `state`: the campaign in memory, as every decision sees it;
 //! - `intake` and `record`: checked input, from data files and from filled-in forms; `form`: the forms;
-//! - `belief` and `propose`: what is believed, and what to do next; `status` and `export`: what people see.
+//! - `belief` and `propose`: what is believed, and what to do next; `status`, `report` and `export`: what people
+//!   see.
 
 #![warn(missing_docs)]
 
 mod belief;
 mod digest;
+mod effects;
 mod export;
 mod form;
 mod intake;
@@ -22,6 +24,7 @@ mod load;
 mod open;
 mod propose;
 mod record;
+mod report;
 mod spreadsheet;
 mod state;
 mod status;
@@ -42,11 +45,12 @@ use seabed::scm::ScmFileError;
 use seabed::settings::SettingsError;
 
 pub use belief::BeliefSummary;
+pub use effects::LabEffect;
 pub use form::{FormRow, experiment_name, is_blank_form, write_form};
 pub use intake::{AddOptions, Added};
 pub use propose::{ProposalRequest, Proposed};
 pub use record::{Correction, Recorded};
-pub use spreadsheet::original_cell;
+pub use spreadsheet::{harmless_cell, original_cell};
 pub use state::{Action, Experiment, Proposal, Record, Row, Settings, Source, State, Status};
 pub use status::{Edge, PendingOutcome, RoundSummary, Summary};
 pub use variables::{RESERVED, Transform, Variable, Variables, draft};
@@ -198,9 +202,18 @@ pub enum LabError {
     /// Nothing to undo.
     #[error("there is nothing to undo but the creation of the campaign")]
     NothingToUndo,
+    /// Another action is the last.
+    #[error("action {wanted} is not the last one in force, which is action {last}; nothing was undone")]
+    NotTheLast {
+        /// The action to be undone.
+        wanted: i64,
+        /// The last one.
+        last: i64,
+    },
     /// A change of a campaign that can only be read.
     #[error(
-        "{}: the file or its folder cannot be written to, so the campaign can only be read; copy it to another place to go on",
+        "{}: the file or its folder cannot be written to (read-only, or the disk is full), so the campaign can only be read; \
+         make room, or copy it to another place, to go on",
         path.display()
     )]
     ReadOnly {
@@ -299,10 +312,11 @@ impl From<CampaignError> for LabError {
 pub struct DatabaseError(#[from] rusqlite::Error);
 
 impl DatabaseError {
-    /// Is it that the file, or its folder, cannot be written to?
+    /// Is it that the file, or those that are kept beside it, cannot be written to?
     fn is_read_only(&self) -> bool {
-        use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
-        matches!(self.0.sqlite_error_code(), Some(CannotOpen | PermissionDenied | ReadOnly))
+        use rusqlite::ErrorCode::{CannotOpen, DiskFull, PermissionDenied, ReadOnly, SystemIoFailure};
+        let code = self.0.sqlite_error_code();
+        matches!(code, Some(CannotOpen | DiskFull | PermissionDenied | ReadOnly | SystemIoFailure))
     }
 }
 
@@ -328,12 +342,20 @@ impl Lab {
 
     /// Undoes the last action that is in force. It stays in the history.
     pub fn undo(&mut self) -> Result<Undone, LabError> {
+        self.undo_if(None)
+    }
+
+    /// As [`Lab::undo`], but only if the last action in force has this number: so trying again undoes nothing else.
+    pub fn undo_if(&mut self, wanted: Option<i64>) -> Result<Undone, LabError> {
         self.change(|change, state| {
             let last = state.actions.iter().rev().find(|action| action.undone.is_none());
             let Some(action) = last.filter(|action| action.kind != "new") else {
                 return Err(LabError::NothingToUndo);
             };
-            change.undo(action.id, &time::now())?;
+            if let Some(wanted) = wanted.filter(|wanted| *wanted != action.id) {
+                return Err(LabError::NotTheLast { wanted, last: action.id });
+            }
+            change.undo(action.id)?;
             Ok(Undone { action: action.clone() })
         })
     }

@@ -35,6 +35,14 @@ pub(super) fn unreadable(path: &std::path::Path, error: Unreadable) -> LabError 
     }
 }
 
+/// As [`load`], after a look at the fingerprint of every action: a digit that changes on the disk is still a number.
+pub(super) fn load_as_written(connection: &Connection) -> Result<State, Unreadable> {
+    match super::digest::altered(connection)?.first() {
+        Some(action) => Err(Unreadable::Content(super::digest::problem(*action))),
+        None => load(connection),
+    }
+}
+
 /// Everything in force, and the history.
 pub(super) fn load(connection: &Connection) -> Result<State, Unreadable> {
     let seed: i64 = connection.query_row("SELECT seed FROM campaign", [], |row| row.get(0))?;
@@ -54,7 +62,7 @@ pub(super) fn load(connection: &Connection) -> Result<State, Unreadable> {
     Ok(State {
         seed: seed as u64,
         sources: sources(connection, &names)?,
-        proposals: proposals(connection)?,
+        proposals: proposals(connection, &names)?,
         experiments: experiments(connection, &names)?,
         actions,
         variables,
@@ -96,7 +104,7 @@ fn sources(connection: &Connection, names: Names<'_>) -> Result<Vec<Source>, Unr
     Ok(sources)
 }
 
-fn proposals(connection: &Connection) -> Result<Vec<Proposal>, Unreadable> {
+fn proposals(connection: &Connection, names: Names<'_>) -> Result<Vec<Proposal>, Unreadable> {
     let found = list(
         connection,
         "SELECT proposal.id, action, belief, wishes, designed FROM proposal JOIN action ON action.id = action \
@@ -107,10 +115,30 @@ fn proposals(connection: &Connection) -> Result<Vec<Proposal>, Unreadable> {
         },
     )?;
     let proposal = |(id, action, belief, (request, designed)): (i64, i64, i64, (String, String))| {
-        let (request, designed) = (parsed(&request, "proposal")?, parsed(&designed, "proposal")?);
-        Ok(Proposal { id, action, belief, request, designed })
+        let mut wishes: serde_json::Value = parsed(&request, "proposal")?;
+        if let Some(goal) = wishes.get_mut("goal") {
+            by_name(goal, names);
+        }
+        let request = parsed(&wishes.to_string(), "proposal")?;
+        Ok(Proposal { id, action, belief, request, designed: parsed(&designed, "proposal")? })
     };
     found.into_iter().map(proposal).collect()
+}
+
+/// A goal as it is written now, by names, from what earlier versions stored: `"everything"`, `{"edge": {"from": 0, "to": 2}}`.
+fn by_name(goal: &mut serde_json::Value, names: Names<'_>) {
+    if goal == "everything" {
+        *goal = "".into();
+    }
+    let Some((kind, nodes)) = goal.as_object().and_then(|goal| goal.iter().next()) else { return };
+    let keys: &[&str] = match kind.as_str() {
+        "edge" => &["from", "to"],
+        "effect" => &["of", "on"],
+        _ => &["of"],
+    };
+    let name = |key: &&str| Some(names.get(nodes.get(key)?.as_u64()? as usize)?.as_str());
+    let named: Option<Vec<&str>> = keys.iter().map(name).collect();
+    *goal = named.map_or(String::new(), |named| format!("{kind}={}", named.join(","))).into();
 }
 
 fn experiments(connection: &Connection, names: Names<'_>) -> Result<Vec<Experiment>, Unreadable> {
@@ -185,4 +213,26 @@ fn row(targets: &str, cells: &str, names: Names<'_>) -> Result<Row, Unreadable> 
         )));
     }
     Ok(Row { targets, cells })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn goals_that_were_stored_by_number_are_read_by_name() {
+        let names = ["a", "b", "c"].map(String::from);
+        for (stored, read) in [
+            (json!("everything"), ""),
+            (json!({"edge": {"from": 0, "to": 2}}), "edge=a,c"),
+            (json!({"effect": {"of": 1, "on": 0}}), "effect=b,a"),
+            (json!({"parents": {"of": 1}}), "parents=b"),
+            (json!({"parents": {"of": 7}}), ""),
+            (json!("parents=b"), "parents=b"),
+        ] {
+            let mut goal = stored;
+            super::by_name(&mut goal, &names);
+            assert_eq!(goal, read);
+        }
+    }
 }

@@ -46,27 +46,7 @@ impl Lab {
         let mut image: Vec<u8> = image.map_err(database)?;
         // Write-ahead logging from the start: an in-memory database has no such mode, but its header can be edited.
         image[18..20].fill(2);
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let write = || {
-            let mut builder = tempfile::Builder::new();
-            builder.prefix(".seabed-").suffix(".part");
-            #[cfg(unix)]
-            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-            // The error of the temporary file names that file, which means nothing to the user.
-            let part = builder.tempfile_in(folder);
-            let mut part = part.map_err(|error| std::io::Error::from(error.kind()))?;
-            part.write_all(&image)?;
-            part.as_file().sync_all()?;
-            part.persist_noclobber(path).map_err(|error| error.error)?;
-            if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
-        };
-        write().map_err(|error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => LabError::Exists { path: path.to_path_buf() },
-            _ => LabError::File { path: path.to_path_buf(), source: error },
-        })
+        write_new(path, &image)
     }
 
     /// Opens a campaign; where another process writes to it, waits up to `wait`. One that cannot be written to, because its
@@ -80,6 +60,14 @@ impl Lab {
             }
             opened => opened,
         }
+    }
+
+    /// Writes a copy of the campaign, as it is at this moment, to a new file, whoever else is working on it. The copy needs
+    /// nothing beside it.
+    pub fn backup(&mut self, path: &Path) -> Result<(), LabError> {
+        self.state()?;
+        let image = self.connection.serialize("main").map(|image| image.to_vec());
+        write_new(path, &image.map_err(|error| self.failed(error))?)
     }
 
     /// Opens the campaign of `path` at `place`, where it or its copy is.
@@ -127,6 +115,31 @@ impl Lab {
     pub(super) fn failed(&self, error: rusqlite::Error) -> LabError {
         classify_sqlite_error(&self.path, error)
     }
+}
+
+/// Writes a file that gets its name only when it is complete; an existing one is never replaced.
+fn write_new(path: &Path, content: &[u8]) -> Result<(), LabError> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let write = || {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".seabed-").suffix(".part");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        // The error of the temporary file names that file, which means nothing to the user.
+        let part = builder.tempfile_in(folder);
+        let mut part = part.map_err(|error| std::io::Error::from(error.kind()))?;
+        part.write_all(content)?;
+        part.as_file().sync_all()?;
+        part.persist_noclobber(path).map_err(|error| error.error)?;
+        if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    };
+    write().map_err(|error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => LabError::Exists { path: path.to_path_buf() },
+        _ => LabError::File { path: path.to_path_buf(), source: error },
+    })
 }
 
 /// A copy of a campaign, with the log beside it if there is one.
@@ -209,7 +222,9 @@ pub(super) fn classify_sqlite_error(path: &Path, error: rusqlite::Error) -> LabE
     let path = path.to_path_buf();
     match error.sqlite_error_code() {
         Some(DatabaseBusy | DatabaseLocked) => LabError::Busy { holder: holder(&path), path },
-        Some(DatabaseCorrupt | NotADatabase) => LabError::Damaged { path, problem: error.to_string() },
+        Some(DatabaseCorrupt | NotADatabase) => {
+            LabError::Damaged { path, problem: "its pages do not fit together".into() }
+        }
         _ => LabError::Database { path, source: error.into() },
     }
 }

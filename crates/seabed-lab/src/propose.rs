@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use seabed::JSON_VERSION;
 use seabed::design::{
-    Batch, Constraints, DesignError, DesignRecord, DesignSettings, Designer, ExperimentRecord, Forecast,
-    Goal, Strategy, Temperature, ValuesName,
+    Batch, Constraints, Decision, DesignError, DesignRecord, DesignSettings, Designer, ExperimentRecord,
+    Forecast, Goal, Strategy, Temperature, ValuesName,
 };
 use seabed::observer::Observer;
 use seabed::posterior::{PosteriorKind, PosteriorSettings};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::belief::Belief;
 use super::form::experiment_name;
 use super::state::{Settings, State};
-use super::{Lab, LabError, time};
+use super::{Lab, LabError};
 
 /// What is asked for.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -31,8 +31,9 @@ pub struct ProposalRequest {
     pub max_repeats: Option<usize>,
     /// Maximum number of variables that one experiment sets.
     pub max_targets: usize,
-    /// What to learn.
-    pub goal: Goal,
+    /// What to learn, by the names of the variables: `edge=A,B`, `parents=A`, `descendants=A` or `effect=A,B`; empty for
+    /// the whole model.
+    pub goal: String,
 }
 
 impl Default for ProposalRequest {
@@ -49,14 +50,15 @@ impl Default for ProposalRequest {
             budget: None,
             max_repeats: None,
             max_targets: 1,
-            goal: Goal::Everything,
+            goal: String::new(),
         }
     }
 }
 
 impl ProposalRequest {
     /// Checks the request before any work. It must survive being stored, so all numbers must be finite.
-    fn check(&self) -> Result<(), LabError> {
+    fn check(&self, names: &[String]) -> Result<(), LabError> {
+        self.question(names)?;
         let posterior = self.posterior.check(None)?;
         if self.design.strategy.parts().0.needs_graphs() && !posterior.gives_graphs() {
             return Err(LabError::Design(DesignError::NoGraphs));
@@ -75,6 +77,16 @@ impl ProposalRequest {
     }
 }
 
+impl ProposalRequest {
+    /// The question, for variables with these names.
+    fn question(&self, names: &[String]) -> Result<Goal, LabError> {
+        if self.goal.is_empty() {
+            return Ok(Goal::Everything);
+        }
+        Goal::parse(&self.goal, names).map_err(|error| LabError::refused("the goal", error.to_string()))
+    }
+}
+
 /// A batch that was proposed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Proposed {
@@ -90,6 +102,8 @@ pub struct Proposed {
     pub belief: super::BeliefSummary,
     /// Pending outcomes of earlier experiments.
     pub pending: usize,
+    /// What to beware of in the data and in what was proposed.
+    pub warnings: Vec<String>,
 }
 
 /// A proposal as JSON: the shape of [`Batch`], with the numbers that the laboratory knows it by.
@@ -106,6 +120,7 @@ struct ProposedForm<'a> {
     forecast: Option<Forecast>,
     belief: &'a super::BeliefSummary,
     pending: usize,
+    warnings: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -117,6 +132,7 @@ struct ExperimentForm<'a> {
     standard_error: f64,
     gain: f64,
     cost: f64,
+    decides: &'a [Decision],
 }
 
 impl<'a> ExperimentForm<'a> {
@@ -128,6 +144,7 @@ impl<'a> ExperimentForm<'a> {
             standard_error: record.standard_error,
             gain: record.gain,
             cost: record.cost,
+            decides: &record.decides,
         }
     }
 }
@@ -153,6 +170,7 @@ impl Serialize for Proposed {
             forecast: self.designed.forecast,
             belief: &self.belief,
             pending: self.pending,
+            warnings: &self.warnings,
         };
         form.serialize(serializer)
     }
@@ -169,9 +187,9 @@ impl Lab {
         note: &str,
         observer: &dyn Observer,
     ) -> Result<Proposed, LabError> {
-        request.check()?;
         for _ in 0..MOST_TRIES {
             let state = self.state()?;
+            request.check(state.variables.names())?;
             let belief = self.fitted_belief(&state, request, observer)?;
             let (designed, settings) = designed(&state, &belief, request, observer)?;
             let kept = self.change(|change, now| {
@@ -180,7 +198,7 @@ impl Lab {
                     return Ok(None);
                 }
                 let what = format!("{} experiments", settings.len());
-                let action = change.action("propose", &what, &time::now(), note)?;
+                let action = change.action("propose", &what, note)?;
                 let id = change.proposal(action, belief.id, request, &designed)?;
                 let names = state.variables.names();
                 let keep = |(settings, rows): &(Settings, u32)| {
@@ -192,7 +210,9 @@ impl Lab {
             if let Some((id, experiments)) = kept {
                 let pending = state.pending().count();
                 let (strategy, belief) = (request.design.strategy, belief.summary);
-                return Ok(Proposed { id, experiments, strategy, designed, belief, pending });
+                let settings: Vec<Settings> = settings.into_iter().map(|(settings, _)| settings).collect();
+                let warnings = state.traps(&settings);
+                return Ok(Proposed { id, experiments, strategy, designed, belief, pending, warnings });
             }
         }
         Err(LabError::Changing)
@@ -215,7 +235,8 @@ pub(crate) fn designed(
         experiment_cost: request.design.experiment_cost,
         ..state.variables.constraints(request.budget, request.max_repeats, request.max_targets)
     };
-    let designer = Designer { goal: request.goal, ..request.design.designer() };
+    let goal = request.question(state.variables.names())?;
+    let designer = Designer { goal, ..request.design.designer() };
     let mut campaign = state
         .campaign(&data, &request.posterior)?
         .with_belief(belief.ensemble.clone(), belief.graphs.clone())

@@ -6,13 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use seabed::data::{Place, Sheet, SheetRow, TARGETS_COLUMN, closest, did_you_mean, position};
+use seabed::data::{Place, ReadOptions, Sheet, SheetRow, TARGETS_COLUMN, closest, did_you_mean, position};
 use seabed::graph::Node;
 
 use super::form::{experiment_name, experiment_number};
-use super::intake::{Columns, KnownRows, warnings};
+use super::intake::{Columns, KnownRows, all_or_listed, warnings};
 use super::state::{Experiment, Record, Row, State, Status};
-use super::{Lab, LabError, time};
+use super::{Lab, LabError};
 
 /// What a form changed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -79,16 +79,30 @@ impl Lab {
         again: bool,
         note: &str,
     ) -> Result<Recorded, LabError> {
-        let sheet = Sheet::read(content, file)?;
+        let sheet = Sheet::read(content, file, &ReadOptions::default())?;
+        self.record_sheet(&sheet, &[], amend, again, note)
+    }
+
+    /// As [`Lab::record`], of a form that was read already, without some of its columns.
+    pub fn record_sheet(
+        &mut self,
+        sheet: &Sheet,
+        ignore: &[String],
+        amend: bool,
+        again: bool,
+        note: &str,
+    ) -> Result<Recorded, LabError> {
+        let file = &sheet.file;
         self.change(|change, state| {
-            let (mut recorded, entries) = plan(&sheet, state, amend, again)?;
+            let columns = Columns::of(sheet, ignore, &state.variables)?;
+            let (mut recorded, entries) = plan(sheet, &columns, state, amend, again)?;
             if entries.is_empty() {
                 return Ok(recorded);
             }
             let kind = if amend { "amend" } else { "record" };
-            let action = change.action(kind, &what(&recorded, file), &time::now(), note)?;
+            let action = change.action(kind, &what(&recorded, file), note)?;
             let rows: Vec<(usize, &Row)> = entries.iter().map(|entry| (entry.number, &entry.row)).collect();
-            recorded.warnings = warnings(&rows, state);
+            recorded.warnings = columns.censored(sheet).into_iter().chain(warnings(&rows, state)).collect();
             recorded.action = Some(action);
             let names = state.variables.names();
             for Entry { experiment, replicate, status, row, .. } in entries {
@@ -142,7 +156,7 @@ impl Lab {
                 return Ok(Recorded { known: 1, ..Recorded::default() });
             }
             let what = format!("{place} corrected");
-            after.action = change.action("amend", &what, &time::now(), note)?;
+            after.action = change.action("amend", &what, note)?;
             change.record(&after, experiment.id, correction.replicate, names)?;
             Ok(Recorded { action: Some(after.action), changed: 1, ..Recorded::default() })
         })
@@ -171,14 +185,19 @@ fn find<'s>(name: &str, state: &'s State) -> Result<&'s Experiment, LabError> {
 }
 
 /// What a form changes, and the records to be written.
-fn plan(sheet: &Sheet, state: &State, amend: bool, again: bool) -> Result<(Recorded, Vec<Entry>), LabError> {
-    let columns = Columns::of(sheet, &[], &state.variables)?;
+fn plan(
+    sheet: &Sheet,
+    columns: &Columns,
+    state: &State,
+    amend: bool,
+    again: bool,
+) -> Result<(Recorded, Vec<Entry>), LabError> {
     let mut recorded = Recorded::default();
     let mut entries: Vec<Entry> = Vec::new();
     let mut seen: BTreeMap<(i64, u32), usize> = BTreeMap::new();
     let mut filled: Vec<Filled> = Vec::new();
-    for row in &sheet.rows {
-        let Some(parsed) = parse_row(row, &columns, state)? else {
+    for parsed in all_or_listed(&sheet.file, sheet.rows.iter().map(|row| parse_row(row, columns, state)))? {
+        let Some(parsed) = parsed else {
             recorded.blank += 1;
             continue;
         };

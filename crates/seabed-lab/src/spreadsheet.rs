@@ -12,7 +12,7 @@ fn runs(text: &str) -> bool {
 }
 
 /// The text with an apostrophe before it if a spreadsheet would run it; numbers stay as they are.
-pub(super) fn harmless_cell(text: &str) -> Cow<'_, str> {
+pub fn harmless_cell(text: &str) -> Cow<'_, str> {
     if runs(text) { format!("'{text}").into() } else { text.into() }
 }
 

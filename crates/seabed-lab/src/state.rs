@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use seabed::campaign::Campaign;
-use seabed::data::Dataset;
+use seabed::data::{Dataset, Names, far_values, traps};
 use seabed::design::DesignRecord;
 use seabed::graph::{Node, NodeSet};
 use seabed::posterior::PosteriorSettings;
@@ -11,7 +11,7 @@ use seabed::scm::Intervention;
 use seabed::settings::SettingsError;
 
 use super::propose::ProposalRequest;
-use super::variables::Variables;
+use super::variables::{Transform, Variable, Variables};
 
 /// What is set, to what, in the laboratory's units; ascending by node.
 pub type Settings = Vec<(Node, f64)>;
@@ -215,6 +215,26 @@ impl State {
             .with_knowledge(self.variables.knowledge().clone())
             .with_posterior(settings.check(None)?)
             .with_seed(self.seed, self.actions.len() as u64))
+    }
+
+    /// What makes a causal reading of the complete rows, or of experiments with these settings in the laboratory's units, wrong
+    /// or fragile: one line each. Variables with a transform are judged as the fit sees them, and called `ln(NAME)`.
+    pub fn traps(&self, settings: &[Settings]) -> Vec<String> {
+        let (Some(data), _) = self.data() else { return Vec::new() };
+        let seen = |variable: &Variable| match variable.transform {
+            Transform::None => variable.name.clone(),
+            Transform::Log => format!("ln({})", variable.name),
+            Transform::Log1p => format!("ln(1 + {})", variable.name),
+        };
+        let names: Names = self.variables.list().iter().map(seen).collect();
+        let targets = (0..data.rows()).map(|row| data.targets(row).clone()).collect();
+        // Two variables may get the same name by this.
+        let data = Dataset::new(names, data.columns().to_vec(), targets).unwrap_or(data);
+        let seen =
+            |&(node, value): &(Node, f64)| Some((node, self.variables.list()[node].transform.apply(value)?));
+        let mut lines = traps(&data);
+        lines.extend(far_values(&data, settings.iter().flatten().filter_map(seen)));
+        lines
     }
 
     /// The complete rows, transformed, and the number of rows left out because a value is missing.

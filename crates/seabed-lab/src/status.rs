@@ -5,6 +5,7 @@ use seabed::observer::Observer;
 use serde::Serialize;
 
 use super::belief::{Belief, BeliefSummary};
+use super::effects::{LabEffect, effects};
 use super::form::experiment_name;
 use super::propose::{ProposalRequest, as_object, designed};
 use super::state::{State, Status};
@@ -91,6 +92,8 @@ pub struct Summary {
     pub certain: Vec<Edge>,
     /// The edges nearest to one half.
     pub uncertain: Vec<Edge>,
+    /// What setting a variable does to the others, where that is more probable than not.
+    pub effects: Vec<LabEffect>,
     /// How the last batch was chosen, and another one like it would be.
     pub strategy: Strategy,
     /// What the next batch is expected to teach, given what is pending, in the unit of the strategy, if that was asked for.
@@ -114,14 +117,14 @@ impl Lab {
         Ok(summary)
     }
 
-    /// As [`Lab::summary`], after learning from all data; another batch like the last one is designed, but not stored, to
-    /// estimate its information.
-    pub fn learned_summary(&mut self, observer: &dyn Observer) -> Result<Summary, LabError> {
+    /// As [`Lab::summary`], after learning from all data. If the `next` batch is asked about, another one like the last is
+    /// designed, but not stored, to estimate its information.
+    pub fn learned_summary(&mut self, next: bool, observer: &dyn Observer) -> Result<Summary, LabError> {
         let state = self.state()?;
         let request = last_request(&state);
         let belief = self.fitted_belief(&state, &request, observer)?;
         let mut summary = self.summarise(&state, Some(&belief))?;
-        if state.variables.constraints(None, None, 1).targets().next().is_some() {
+        if next && state.variables.constraints(None, None, 1).targets().next().is_some() {
             let (next, _) = designed(&state, &belief, &request, observer)?;
             summary.next_information = Some(next.information);
             summary.next_standard_error = Some(next.standard_error);
@@ -171,6 +174,7 @@ impl Lab {
             not_yet_learned: false,
             certain,
             uncertain,
+            effects: belief.map_or(Vec::new(), |belief| effects(state, belief)),
             strategy: last_request(state).design.strategy,
             next_information: None,
             next_standard_error: None,

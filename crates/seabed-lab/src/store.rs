@@ -6,7 +6,7 @@ use seabed::design::DesignRecord;
 use seabed::graph::Node;
 use seabed::observer::{Observer, Progress};
 
-use super::load::{list, load, unreadable};
+use super::load::{list, load, load_as_written, unreadable};
 use super::propose::ProposalRequest;
 use super::state::{Record, Source, State};
 use super::{Lab, LabError, digest};
@@ -18,17 +18,19 @@ const ROWS_AT_ONCE: usize = 1000;
 pub(super) struct Change<'c> {
     transaction: Transaction<'c>,
     lab: std::path::PathBuf,
+    /// When it happens: never before the actions so far.
+    now: String,
 }
 
 type Names<'a> = &'a [String];
 
 impl Lab {
-    /// What is in force now.
+    /// What is in force now, as it was written: a file that was changed or damaged since is refused.
     pub fn state(&self) -> Result<State, LabError> {
         let read = || {
             // A consistent view of the file, whatever others write meanwhile.
             let view = self.connection.unchecked_transaction()?;
-            load(&view)
+            load_as_written(&view)
         };
         read().map_err(|error| unreadable(&self.path, error))
     }
@@ -38,19 +40,27 @@ impl Lab {
         &mut self,
         work: impl FnOnce(&Change<'_>, &State) -> Result<T, LabError>,
     ) -> Result<T, LabError> {
+        let done = self.committed(work)?;
+        self.settle();
+        Ok(done)
+    }
+
+    fn committed<T>(
+        &mut self,
+        work: impl FnOnce(&Change<'_>, &State) -> Result<T, LabError>,
+    ) -> Result<T, LabError> {
         let lab = self.path.clone();
         if self.copy.is_some() {
             return Err(LabError::ReadOnly { path: lab });
         }
         let started = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
-        let transaction = match started {
-            Ok(transaction) => transaction,
-            Err(error) => return Err(super::open::classify_sqlite_error(&lab, error)),
-        };
-        let change = Change { transaction, lab };
-        let state = load(&change.transaction).map_err(|error| unreadable(&change.lab, error))?;
+        let transaction = started.map_err(|error| super::open::classify_sqlite_error(&lab, error))?;
+        let state = load_as_written(&transaction).map_err(|error| unreadable(&lab, error))?;
+        let times = state.actions.iter().flat_map(|action| [Some(&action.at), action.undone.as_ref()]);
+        let now = super::time::now_after(times.flatten().max().map_or("", String::as_str));
+        let change = Change { transaction, lab, now };
         let done = work(&change, &state)?;
-        let Change { transaction, lab } = change;
+        let Change { transaction, lab, .. } = change;
         let sealed =
             transaction.query_row("SELECT max(id) FROM action", [], |row| row.get(0)).and_then(|newest| {
                 let fresh = state.actions.last().is_none_or(|action| action.id < newest);
@@ -59,6 +69,12 @@ impl Lab {
         sealed.map_err(|error| super::open::classify_sqlite_error(&lab, error))?;
         transaction.commit().map_err(|error| super::open::classify_sqlite_error(&lab, error))?;
         Ok(done)
+    }
+
+    /// Brings what is committed from the log into the file itself, so that a copy of the file alone has it. Readers may be in
+    /// the way; then the next change does it, or the last one who closes the file.
+    fn settle(&self) {
+        let _ = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
     }
 
     /// A stored belief: its number, its summary, its ensemble.
@@ -102,6 +118,7 @@ impl Lab {
             change.commit()?;
             Ok(id)
         })();
+        self.settle();
         kept.map_err(|error| self.failed(error))
     }
 
@@ -125,9 +142,8 @@ impl Lab {
         let broken = self.problems("foreign_key_check").map_err(|error| self.failed(error))?;
         problems.extend(broken.into_iter().map(|table| format!("a row of {table} has a dangling reference")));
         let altered = digest::altered(&self.connection).map_err(|error| self.failed(error))?;
-        problems
-            .extend(altered.into_iter().map(|id| format!("the data of action {id} were changed afterwards")));
-        match self.state() {
+        problems.extend(altered.into_iter().map(digest::problem));
+        match load(&self.connection).map_err(|error| unreadable(&self.path, error)) {
             Err(LabError::Damaged { problem, .. }) => problems.push(problem),
             Err(other) => return Err(other),
             Ok(state) => problems.extend(inconsistencies(&state)),
@@ -170,15 +186,15 @@ impl Change<'_> {
         Ok(self.transaction.last_insert_rowid())
     }
 
-    pub(super) fn action(&self, kind: &str, what: &str, at: &str, note: &str) -> Result<i64, LabError> {
+    pub(super) fn action(&self, kind: &str, what: &str, note: &str) -> Result<i64, LabError> {
         self.run(
             "INSERT INTO action (kind, what, at, note) VALUES (?1, ?2, ?3, ?4)",
-            params![kind, what, at, note],
+            params![kind, what, self.now, note],
         )
     }
 
-    pub(super) fn undo(&self, action: i64, at: &str) -> Result<(), LabError> {
-        self.run("UPDATE action SET undone = ?2 WHERE id = ?1", params![action, at]).map(|_| ())
+    pub(super) fn undo(&self, action: i64) -> Result<(), LabError> {
+        self.run("UPDATE action SET undone = ?2 WHERE id = ?1", params![action, self.now]).map(|_| ())
     }
 
     pub(super) fn source(

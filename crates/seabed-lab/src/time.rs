@@ -8,6 +8,11 @@ pub(super) fn now() -> String {
     stamp(seconds)
 }
 
+/// Now, or `last` if the clock is behind it: the times of a history never run backwards, whatever the clock does.
+pub(super) fn now_after(last: &str) -> String {
+    now().max(last.to_string())
+}
+
 /// The timestamp this many seconds after the beginning of 1970.
 fn stamp(seconds: u64) -> String {
     let (mut days, second) = (seconds / 86_400, seconds % 86_400);
@@ -29,6 +34,12 @@ fn stamp(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_clock_that_runs_backwards_is_not_followed() {
+        assert_eq!(super::now_after("9999-01-01T00:00:00Z"), "9999-01-01T00:00:00Z");
+        assert!(*super::now_after("1970-01-01T00:00:00Z") > *"2020");
+    }
+
     #[test]
     fn known_moments() {
         for (seconds, text) in [

@@ -8,7 +8,7 @@ use seabed::design::{Allowed, ConstraintError, Constraints, Levels};
 use seabed::graph::Node;
 use seabed::posterior::{Knowledge, KnowledgeForm};
 use seabed::scm::Intervention;
-use seabed::settings::{KeyValue, Keys};
+use seabed::settings::{KeyValue, Keys, SettingsError};
 use serde::{Deserialize, Serialize};
 
 use super::LabError;
@@ -62,6 +62,9 @@ fn one() -> f64 {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Form {
+    /// Columns of data files that are no variables.
+    #[serde(default)]
+    ignore: Vec<String>,
     variable: Vec<Variable>,
     #[serde(default)]
     knowledge: KnowledgeForm,
@@ -72,6 +75,7 @@ struct Form {
 pub struct Variables {
     list: Vec<Variable>,
     names: Names,
+    ignored: Vec<String>,
     knowledge: Knowledge,
 }
 
@@ -108,25 +112,33 @@ impl Variables {
     /// The variables of a TOML text; `source` names it in errors.
     pub fn from_toml(text: &str, source: &str) -> Result<Self, LabError> {
         let wrong = |problem: String| LabError::Variables { source_name: source.to_string(), problem };
-        let form: Form = Keys::parse(text, source)?.settings()?;
+        let form: Form = Keys::parse(text, source)?.settings().map_err(|error| match error {
+            SettingsError::Keys { problem, .. } => wrong(located(text, &problem)),
+            other => other.into(),
+        })?;
         let names: Names = form.variable.iter().map(|variable| variable.name.clone()).collect();
         check_names(&names).map_err(|error| wrong(error.to_string()))?;
         if names.is_empty() {
             return Err(wrong("there is no [[variable]]; define at least one".into()));
         }
         let mut list = form.variable;
-        for variable in &mut list {
+        for (k, variable) in list.iter_mut().enumerate() {
             if let Some(levels) = &mut variable.levels {
                 levels.sort_by(f64::total_cmp);
                 levels.dedup();
             }
             let problem = problem_of(variable);
-            problem
-                .map_or(Ok(()), |problem| Err(wrong(format!("variable {:?}: {problem}", variable.name))))?;
+            if let Some(problem) = problem {
+                let line = line_of(text, k, "name").map_or(String::new(), |line| format!("line {line}: "));
+                return Err(wrong(format!("{line}variable {:?}: {problem}", variable.name)));
+            }
         }
         let knowledge = Knowledge::from_form(&form.knowledge, &names)
             .map_err(|error| wrong(format!("[knowledge]: {error}")))?;
-        let variables = Self { list, names, knowledge };
+        if let Some(both) = form.ignore.iter().find(|name| names.contains(name)) {
+            return Err(wrong(format!("{both:?} is both a variable and to be ignored; keep one of the two")));
+        }
+        let variables = Self { list, names, ignored: form.ignore, knowledge };
         variables.constraints(None, None, 1).check(&variables.names, 1).or_else(|error| match error {
             // A campaign may begin with observations alone.
             ConstraintError::NoTarget => Ok(()),
@@ -143,6 +155,11 @@ impl Variables {
     /// The names, in the order of the file.
     pub fn names(&self) -> &Names {
         &self.names
+    }
+
+    /// Columns of data files that are left out wherever they are.
+    pub fn ignored(&self) -> &[String] {
+        &self.ignored
     }
 
     /// Forbidden and required edges.
@@ -214,6 +231,40 @@ impl Variables {
     }
 }
 
+/// A problem whose key begins with `variable[K]`, with the line and the name of that variable instead.
+fn located(text: &str, problem: &str) -> String {
+    let found = problem.strip_prefix("variable[").and_then(|rest| {
+        let (number, rest) = rest.split_once(']')?;
+        Some((number.parse::<usize>().ok()?, rest.trim_start_matches(['.', ':', ' '])))
+    });
+    let Some((k, rest)) = found else { return problem.to_string() };
+    let key = rest.split([':', '[', '.']).next().unwrap_or("");
+    let line = line_of(text, k, key).map_or(String::new(), |line| format!("line {line}: "));
+    let name = line_of(text, k, "name").and_then(|line| text.lines().nth(line - 1)?.split_once('='));
+    let name = name.map_or(format!("variable {}", k + 1), |(_, name)| format!("variable {}", name.trim()));
+    format!("{line}{name}: {rest}")
+}
+
+/// The line, counted from 1, on which the variable with this number has the key, or begins if it does not have it.
+fn line_of(text: &str, variable: usize, key: &str) -> Option<usize> {
+    let mut lines = text.lines().enumerate().skip_while({
+        let mut seen = 0;
+        move |(_, line)| {
+            seen += usize::from(is_variable(line));
+            seen <= variable
+        }
+    });
+    let (first, _) = lines.next()?;
+    let of_variable = lines.take_while(|(_, line)| !line.trim_start().starts_with('['));
+    let keyed = |line: &str| line.split_once('=').is_some_and(|(left, _)| left.trim() == key);
+    Some(of_variable.into_iter().find(|(_, line)| keyed(line)).map_or(first, |(at, _)| at) + 1)
+}
+
+/// Does a `[[variable]]` begin here?
+fn is_variable(line: &str) -> bool {
+    line.split('#').next().is_some_and(|line| line.split_whitespace().collect::<String>() == "[[variable]]")
+}
+
 fn name_of(transform: Transform) -> &'static str {
     match transform {
         Transform::None => "none",
@@ -259,8 +310,19 @@ fn rounded_outward(value: f64, direction: f64) -> f64 {
     if inside && unit.is_finite() { four_digits(rounded + direction * unit) } else { rounded }
 }
 
-/// A draft variables file for data, for the user to edit: every variable can be set, within the observed range.
-pub fn draft(data: &Dataset, source: &str) -> String {
+/// A draft variables file for data, for the user to edit: every variable can be set, within the observed range; `ignored` are
+/// the columns of the file that are no variables, and are left out of all later files too.
+pub fn draft(data: &Dataset, source: &str, ignored: &[String]) -> String {
+    let ignored = match ignored {
+        [] => String::new(),
+        names => {
+            let names: Vec<String> =
+                names.iter().map(|name| KeyValue::from(name.as_str()).to_string()).collect();
+            format!("ignore = [{}]  # columns of data files that are no variables\n\n", names.join(", "))
+        }
+    };
+    // The name of a file may contain a line break, which would end the comment.
+    let source = source.replace(char::is_control, " ");
     let mut text = format!(
         "# The variables of {source}. Edit this file, then create the campaign from it.\n\
          #\n\
@@ -269,7 +331,7 @@ pub fn draft(data: &Dataset, source: &str) -> String {
          # intervene  can the laboratory set the variable?\n\
          # bounds     lowest and highest value it can be set to; or `levels = [0, 1, 10]`: the only ones\n\
          # cost       of an experiment on it\n\n\
-         [knowledge]\n\
+         {ignored}[knowledge]\n\
          forbidden = []  # [\"A\", \"B\"]: A is not a direct cause of B\n\
          required = []   # [\"A\", \"B\"]: A is a direct cause of B\n\
          tiers = []      # [\"A\"], [\"B\", \"C\"]: no later tier causes an earlier one\n"
@@ -362,6 +424,15 @@ mod tests {
                 "\"c\" is not a variable",
             ),
             ("[[variable]]\nname = \"a\"\nbound = [1, 2]", "unknown field `bound`"),
+            (
+                "[[variable]]\nname = \"a\"\n\n[[variable]] # the second\nname = \"b\"\ncost = \"high\"",
+                "v.toml: line 6: variable \"b\": cost: the text \"high\" is not what is expected here: write a number",
+            ),
+            (
+                "[[variable]]\nname = \"a\"\n[[variable]]\nname = \"b\"\nintervene = true",
+                "v.toml: line 4: variable \"b\": it can be intervened on",
+            ),
+            ("[[variable]]\nname = \"a\"\nbounds = [1, 2\ncost = 1", "v.toml: line 3"),
         ];
         for (text, part) in cases {
             let message = of(text).unwrap_err().to_string();
@@ -374,7 +445,7 @@ mod tests {
         let names: Names = ["a\"b".to_string(), "c".to_string()].into();
         let columns = vec![vec![0.01, 50.0, 3.0], vec![-1.23456, 0.0, 2.00004]];
         let data = Dataset::with_regime(names, columns, NodeSet::empty(2)).unwrap();
-        let variables = of(&draft(&data, "d.csv")).unwrap();
+        let variables = of(&draft(&data, "d.csv", &["plate".into()])).unwrap();
         assert_eq!(variables.list()[0].transform, Transform::Log);
         assert_eq!(variables.list()[1].bounds, Some([-1.235, 2.001]));
         assert!(variables.list().iter().all(|variable| variable.intervene));

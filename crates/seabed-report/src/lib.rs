@@ -15,12 +15,14 @@ mod model;
 mod page;
 mod run;
 mod scale;
+mod short;
 mod study;
 mod style;
 mod svg;
 
-pub use model::{InformationCurve, Intervention, Line, MetricRow, Run, RunView, Setting, Study};
+pub use model::{InformationCurve, Intervention, Line, MetricRow, Run, RunView, Setting, Study, Table};
 pub use page::{Section, is_report, page};
+pub use short::short;
 
 /// A page on a study alone.
 pub fn study_html(study: &Study) -> String {

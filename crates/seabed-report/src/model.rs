@@ -1,5 +1,8 @@
 //! The content of a report: plain data, filled in by the caller.
 
+use std::collections::BTreeMap;
+
+use seabed::design::EvaluationRecord;
 pub use seabed::evaluate::MetricRow;
 
 /// Many runs: strategies compared on the same seeds, in one or more settings.
@@ -11,6 +14,13 @@ pub struct Study {
     pub settings: Vec<Setting>,
     /// The label of the line to compare the others with, usually `random`.
     pub baseline: String,
+}
+
+impl Study {
+    /// The labels of all lines, in every setting.
+    pub fn labels(&self) -> impl Iterator<Item = &str> + Clone {
+        self.settings.iter().flat_map(|setting| setting.lines.iter().map(|line| line.label.as_str()))
+    }
 }
 
 /// Runs that differ only in what is compared and in their seeds.
@@ -63,6 +73,25 @@ pub struct RunView {
     pub curves: Vec<InformationCurve>,
     /// (phase, seconds).
     pub timing: Vec<(String, f64)>,
+    /// What in the data the models cannot have made, a sentence each.
+    pub checks: Vec<String>,
+    /// Paragraphs that say in words what the page shows, before anything else.
+    pub opening: Vec<String>,
+    /// Tables of texts, after the belief.
+    pub tables: Vec<Table>,
+}
+
+/// A table of texts.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Table {
+    /// Its headline.
+    pub title: String,
+    /// A sentence below it; may be empty.
+    pub note: String,
+    /// One per column.
+    pub header: Vec<String>,
+    /// Each as long as the header.
+    pub rows: Vec<Vec<String>>,
 }
 
 impl RunView {
@@ -99,4 +128,17 @@ pub struct InformationCurve {
     pub target: String,
     /// (value, information in nats), in any order.
     pub points: Vec<(f64, f64)>,
+}
+
+impl InformationCurve {
+    /// Information against value for each target that was tried alone.
+    pub fn of(evaluated: &[EvaluationRecord]) -> Vec<Self> {
+        let mut of_target: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+        for evaluation in evaluated {
+            if let [(target, value)] = &evaluation.targets[..] {
+                of_target.entry(target).or_default().push((*value, evaluation.information));
+            }
+        }
+        of_target.into_iter().map(|(target, points)| Self { target: target.into(), points }).collect()
+    }
 }

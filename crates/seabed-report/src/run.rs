@@ -7,7 +7,7 @@ use crate::curves;
 use crate::graph;
 use crate::layout::layout;
 use crate::matrix;
-use crate::model::{Intervention, Run, RunView};
+use crate::model::{Intervention, Run, RunView, Table};
 use crate::scale::{number, with_error};
 use crate::study::Measure;
 use crate::style::look;
@@ -15,6 +15,10 @@ use crate::svg::{Figure, escape};
 
 fn charts(run: &RunView) -> Vec<Chart> {
     let rows = Run { rows: run.rows.clone(), ..Run::default() };
+    // A chart of one dot says less than the sentence above it.
+    if run.rows.len() < 2 {
+        return Vec::new();
+    }
     let one = || std::iter::once(("this run", look(0), std::slice::from_ref(&rows)));
     Measure::all().map(|measure| measure.chart(one())).filter(Chart::has_values).collect()
 }
@@ -39,6 +43,9 @@ pub(crate) fn figures(run: &RunView) -> Vec<(String, Figure)> {
 /// The run as part of a page.
 pub(crate) fn section(run: &RunView) -> String {
     let mut html = format!("<section>\n<h2>{}</h2>\n", escape(&run.title));
+    for paragraph in &run.opening {
+        let _ = writeln!(html, "<p>{}</p>", escape(paragraph));
+    }
     let charts = charts(run);
     if !charts.is_empty() {
         html.push_str("<div class=\"figures\">\n");
@@ -51,6 +58,8 @@ pub(crate) fn section(run: &RunView) -> String {
     if !run.names.is_empty() {
         belief(&mut html, run);
     }
+    checks(&mut html, &run.checks);
+    run.tables.iter().filter(|table| !table.rows.is_empty()).for_each(|table| texts(&mut html, table));
     information(&mut html, run);
     interventions(&mut html, &run.interventions);
     if !run.timing.is_empty() {
@@ -89,6 +98,20 @@ fn belief(html: &mut String, run: &RunView) {
     }
 }
 
+fn checks(html: &mut String, findings: &[String]) {
+    if findings.is_empty() {
+        return;
+    }
+    html.push_str(
+        "<h3>Checks</h3>\n<p class=\"note\">What the learned models cannot explain in the data; of data that they can \
+         explain, at most 5 % have any of these.</p>\n<ul>\n",
+    );
+    for finding in findings {
+        let _ = writeln!(html, "<li>{}</li>", escape(finding));
+    }
+    html.push_str("</ul>\n");
+}
+
 fn information(html: &mut String, run: &RunView) {
     let panels = curves::panels(run);
     if panels.is_empty() {
@@ -106,6 +129,26 @@ fn information(html: &mut String, run: &RunView) {
         html.push('\n');
     }
     html.push_str("</div>\n");
+}
+
+fn texts(html: &mut String, table: &Table) {
+    let _ = writeln!(html, "<h3>{}</h3>", escape(&table.title));
+    if !table.note.is_empty() {
+        let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(&table.note));
+    }
+    html.push_str("<div class=\"scroll\"><table class=\"texts\">\n<thead><tr>");
+    for cell in &table.header {
+        let _ = write!(html, "<th>{}</th>", escape(cell));
+    }
+    html.push_str("</tr></thead>\n<tbody>\n");
+    for row in &table.rows {
+        html.push_str("<tr>");
+        for cell in row {
+            let _ = write!(html, "<td>{}</td>", escape(cell));
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody></table></div>\n");
 }
 
 fn interventions(html: &mut String, made: &[Intervention]) {

@@ -119,6 +119,8 @@ p{margin:.4em 0;max-width:75ch}
 .scroll{overflow-x:auto;max-width:100%}
 .scroll svg{display:block}
 table{border-collapse:collapse;font-size:.88rem;font-variant-numeric:tabular-nums}
+.texts td,.texts th{overflow-wrap:normal;word-break:normal;vertical-align:top}
+.texts td:first-child,.texts th{white-space:nowrap}
 th,td{padding:3px 10px 3px 0;text-align:left;border-bottom:1px solid $rule;vertical-align:top}
 .number{text-align:right;white-space:nowrap}
 thead th{color:$soft;font-weight:500}

@@ -3,6 +3,7 @@
 //! `default.toml` beside this file documents the keys; a test compares it with the defaults.
 
 use seabed::design::{Constraints, DesignSettings, Goal};
+use seabed::observer::Effort;
 use seabed::posterior::PosteriorSettings;
 use seabed::settings::{Keys, SettingsError};
 use serde::{Deserialize, Serialize};
@@ -75,6 +76,23 @@ impl Config {
         self.world.names().map_or(Ok(()), |names| self.task(&names).map(drop))
     }
 
+    /// What the fits of the run will take; designs are left out, which take less time than the fit before them.
+    pub fn effort(&self) -> Result<Effort, StudyError> {
+        let warm_steps = match self.posterior.warm_steps {
+            0 => self.posterior.steps,
+            steps => steps,
+        };
+        let later = PosteriorSettings { steps: warm_steps, ..self.posterior.clone() };
+        let [first, later] = [&self.posterior, &later].map(|settings| settings.check(None));
+        let (first, later) = (first.map_err(in_group("posterior"))?, later.map_err(in_group("posterior"))?);
+        let of_batch = self.design.batch.saturating_mul(self.design.replicates.at_a_time());
+        let fit = |round: usize| {
+            let rows = self.world.observations.saturating_add(round.saturating_mul(of_batch));
+            (if round == 0 { &first } else { &later }).effort(rows, self.world.nodes)
+        };
+        Ok((0..=self.rounds).fold(Effort::default(), |all, round| all.then(fit(round))))
+    }
+
     /// What is to be learned, and what can be set, in a world with these variables.
     pub(crate) fn task(&self, names: &[String]) -> Result<(Goal, Constraints), StudyError> {
         let wrong = |problem: String| SettingsError::Conflict { problem };
@@ -90,6 +108,10 @@ impl Config {
     }
 
     /// All keys with their values, as TOML.
+    ///
+    /// # Panics
+    /// If the seed is above `i64::MAX`, which TOML does not know: [`from_keys`](Self::from_keys) and [`run`](super::run())
+    /// refuse it.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("numbers, texts and tables")
     }

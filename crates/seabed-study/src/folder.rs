@@ -2,7 +2,7 @@
 //!
 //! `rounds/000/` holds the files of a round, each the end of a phase: `ensemble.npz` and `fit.json`, then
 //! `design.json`, then `outcomes.csv`. The tables beside `rounds/` are made from them. A file gets its name once it is
-//! complete and on disk.
+//! whole and on disk; `complete.json`, which says that all of them are there, comes last (`complete`).
 
 use std::fs::{self, File, TryLockError};
 use std::io::Write;
@@ -19,6 +19,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::StudyError;
+use super::complete::MARK;
 use super::config::Config;
 use super::record::{Fitted, metric_row, write_interventions};
 
@@ -35,13 +36,14 @@ impl RunFolder {
     }
 
     /// What a run writes into its folder.
-    pub const FILES: [&str; 7] = [
+    pub const FILES: [&str; 8] = [
         "config.toml",
         "truth.csv",
         "interventions.csv",
         "data.csv",
         "events.jsonl",
         "metrics.csv",
+        MARK,
         "error.txt",
     ];
 
@@ -58,7 +60,7 @@ impl RunFolder {
     /// Creates the folder if needed, keeps other processes out while the lock lives, and removes what a killed process
     /// left half written.
     pub(crate) fn lock(&self) -> Result<Lock, StudyError> {
-        fs::create_dir_all(self.path.join("rounds")).map_err(StudyError::file(&self.path))?;
+        create_own_folder(&self.path, "rounds")?;
         let lock = Lock::try_take(&self.path)?.ok_or_else(|| StudyError::Busy { path: self.path.clone() })?;
         remove_parts(&self.path, true)?;
         Ok(lock)
@@ -170,6 +172,15 @@ impl RunFolder {
         Ok(write_table(&self.round(round).join("outcomes.csv"), outcomes)?)
     }
 
+    /// The rows of `data.csv`, if it is a table.
+    pub(crate) fn data_rows(&self) -> Result<Option<usize>, StudyError> {
+        let path = self.path.join("data.csv");
+        if !path.exists() {
+            return Ok(None);
+        }
+        Ok(read_table(&path, &ReadOptions::default()).ok().map(|loaded| loaded.dataset.rows()))
+    }
+
     /// Writes the tables of all rounds up to `last`, which is where the data end; `metrics.csv` comes last, so the others
     /// are at least as complete.
     pub(crate) fn write_tables(&self, data: &Dataset, last: usize) -> Result<(), StudyError> {
@@ -227,7 +238,7 @@ impl RunFolder {
         self.path.join(format!("rounds/{round:03}"))
     }
 
-    fn write_json(&self, file: &str, value: &impl Serialize) -> Result<(), StudyError> {
+    pub(crate) fn write_json(&self, file: &str, value: &impl Serialize) -> Result<(), StudyError> {
         self.write(file, |out| serde_json::to_writer(out, value).map_err(Into::into))
     }
 
@@ -265,6 +276,16 @@ impl Lock {
         let _ = file.lock();
         Ok(Self { _folder: file })
     }
+}
+
+/// Creates a folder within another; one that is a link to some other place is refused.
+pub(crate) fn create_own_folder(folder: &Path, name: &str) -> Result<(), StudyError> {
+    let path = folder.join(name);
+    if path.is_symlink() {
+        let problem = "it is a symbolic link; choose another folder with --out, or remove it".into();
+        return Err(StudyError::Folder { path, problem });
+    }
+    fs::create_dir_all(&path).map_err(StudyError::file(folder))
 }
 
 fn open_to_lock(folder: &Path) -> std::io::Result<File> {

@@ -2,9 +2,11 @@
 //!
 //! A run is a folder. Every phase of a round ends with a file that gets its name only when it is complete; a phase whose
 //! file exists is never repeated, and every phase is a function of the configuration and the files before it. So the
-//! same command continues where it was stopped, and the files come out the same.
+//! same command continues where it was stopped, and the files come out the same. Only a mark that is written last makes a run
+//! complete.
 #![warn(missing_docs)]
 
+mod complete;
 mod config;
 mod folder;
 mod grid;
@@ -15,13 +17,13 @@ mod results;
 mod run;
 mod simulated_world;
 mod sweep;
+mod view;
 
 pub use config::{Config, DEFAULT};
 pub use folder::RunFolder;
 pub use grid::{Factor, Planned, expand};
 pub use presets::{PRESETS, preset};
 pub use record::Fitted;
-pub use results::default_baseline;
 pub use run::{Events, RunEvent, run};
 pub use simulated_world::{MechanismName, NoiseName, SimulatedWorld, WeightsName, WorldKind, WorldSettings};
 pub use sweep::{Outcome, RunState, Sweep};

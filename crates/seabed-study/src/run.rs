@@ -62,11 +62,13 @@ pub fn run(
             "the true graph has a cycle ({cycle}): E-SID and truth_mass, which need an acyclic graph, are left out"
         )));
     }
-    let finished = folder.metrics()?;
-    if finished.len() == config.rounds + 1 {
+    // A run of a version that wrote no mark is gone through again: every phase has its file, so nothing is computed.
+    if let Some(finished) = folder.complete(config)?.filter(|_| folder.is_marked()) {
         finished.iter().for_each(|row| events(RunEvent::Round(row)));
         return Ok(finished);
     }
+    folder.remove_mark()?;
+    let before = folder.metrics().map_or(0, |rows| rows.len());
     folder.write_truth(world.names(), world.truth())?;
     let mut data = world.observations(config.world.observations)?;
     let work = Loop { config, folder, world: &world, goal, constraints, observer, events };
@@ -92,14 +94,15 @@ pub fn run(
             };
             data.append(&outcomes)?;
         }
-        // Tables of a later round are already at least as complete.
-        if round + 1 >= finished.len() {
+        // Tables of a later round are already at least as complete; those of the last one are always written again.
+        if round + 1 >= before || round == config.rounds {
             folder.write_tables(&data, round)?;
         }
         let fitted = folder.fitted(round)?.expect("written above");
         let row = metric_row(round, &fitted, folder.designed(round)?.as_ref());
         events(RunEvent::Round(&row));
     }
+    folder.write_mark(config.rounds, data.rows())?;
     folder.metrics()
 }
 

@@ -1,6 +1,6 @@
 //! The world of a run: it answers the experiments, and knows the truth that beliefs are scored against.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use seabed::data::{Dataset, Names};
 use seabed::design::Goal;
@@ -9,7 +9,7 @@ use seabed::graph::{CycleError, Dag};
 use seabed::num::random::{Purpose, Seed};
 use seabed::scm::{Ensemble, Intervention, Scm};
 use seabed::settings::SettingsError;
-use seabed::world::grn::{Generated, Grn, Measure, Measurement, Organism};
+use seabed::world::grn::{Generated, Grn, Measure, Measurement, Network, Organism};
 use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, World};
 use serde::{Deserialize, Serialize};
 
@@ -146,11 +146,7 @@ impl SimulatedWorld {
             WorldKind::Sf => settings.synthetic(GraphKind::Sf).draw(seed)?,
             WorldKind::Tree => settings.synthetic(GraphKind::Tree).draw(seed)?,
             WorldKind::Chain => settings.synthetic(GraphKind::Chain).draw(seed)?,
-            WorldKind::Scm if settings.file.as_os_str().is_empty() => {
-                let problem = "world.kind = \"scm\" needs a model file; set world.file".to_string();
-                return Err(SettingsError::Conflict { problem }.into());
-            }
-            WorldKind::Scm => Scm::read(&settings.file)?,
+            WorldKind::Scm => WorldSettings::scm(&settings.file)?,
             WorldKind::Grn => return Self::gene_network(settings, seed),
         };
         let first = scm.noise_sd()[0];
@@ -243,6 +239,23 @@ const MOST_WEIGHT: f64 = 1e6;
 
 impl WorldSettings {
     /// Are all numbers within their ranges? The rest is checked when the world is made.
+    /// Can the file of the world be read, if it has one?
+    pub(crate) fn check_file(&self) -> Result<(), StudyError> {
+        match self.kind {
+            WorldKind::Scm => Self::scm(&self.file).map(drop),
+            WorldKind::Grn if !self.file.as_os_str().is_empty() => Ok(Network::read(&self.file).map(drop)?),
+            _ => Ok(()),
+        }
+    }
+
+    fn scm(file: &Path) -> Result<Scm, StudyError> {
+        if file.as_os_str().is_empty() {
+            let problem = "world.kind = \"scm\" needs a model file; set world.file".to_string();
+            return Err(SettingsError::Conflict { problem }.into());
+        }
+        Ok(Scm::read(file)?)
+    }
+
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
         let most_observations = MOST_NUMBERS / self.nodes.clamp(1, MOST_NODES);
         let counts = [

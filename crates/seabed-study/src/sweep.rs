@@ -4,6 +4,7 @@
 //! made from the finished ones. Work is claimed by locking a run's folder; where there are no locks, two processes may
 //! do the same run, with the same result.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +20,7 @@ use seabed::settings::Keys;
 
 use super::StudyError;
 use super::config::Config;
-use super::folder::{Lock, RunFolder, remove_parts};
+use super::folder::{Lock, RunFolder, create_own_folder, remove_parts};
 use super::grid::{Planned, expand};
 use super::results::write_results;
 use super::run::{Events, RunEvent, run};
@@ -65,7 +66,14 @@ impl Sweep {
     /// Creates or reopens the study of a configuration in a folder. An existing study may grow: more seeds, more rounds.
     pub fn create(path: &Path, keys: &Keys) -> Result<Self, StudyError> {
         let runs = expand(keys)?;
-        fs::create_dir_all(path.join("runs")).map_err(StudyError::file(path))?;
+        // A file that cannot be read shows before a folder is created, and not once in every run.
+        let mut files = BTreeSet::new();
+        for world in runs.iter().map(|run| &run.config.world) {
+            if files.insert((world.kind as u8, &world.file)) {
+                world.check_file()?;
+            }
+        }
+        create_own_folder(path, "runs")?;
         let sweep = Self { path: path.to_path_buf(), runs };
         let _lock = Lock::take(path)?;
         let place = path.join("sweep.toml");
@@ -111,10 +119,10 @@ impl Sweep {
     /// The progress of a run.
     pub fn state(&self, index: usize) -> Result<RunState, StudyError> {
         let folder = self.folder(index);
-        let rows = folder.metrics()?.len();
-        if rows == self.runs[index].config.rounds + 1 {
+        if folder.complete(&self.runs[index].config)?.is_some() {
             return Ok(RunState::Finished);
         }
+        let rows = folder.metrics()?.len();
         match fs::read_to_string(self.error_file(index)) {
             Ok(error) => Ok(RunState::Failed(error.trim_end().to_string())),
             Err(_) if rows > 0 || folder.path().join("config.toml").exists() => Ok(RunState::Started(rows)),
@@ -157,6 +165,8 @@ impl Sweep {
         events: &(dyn Fn(usize, RunEvent<'_>) + Sync),
         ended: &(dyn Fn(usize, &Outcome) + Sync),
     ) -> Result<Vec<(usize, Outcome)>, StudyError> {
+        // None at a time would be none at all.
+        let jobs = jobs.max(1);
         let next = AtomicUsize::new(0);
         let outcomes = Mutex::new(Vec::new());
         let threads = (thread::available_parallelism().map_or(1, usize::from) / jobs).max(1);
@@ -193,8 +203,7 @@ impl Sweep {
     pub fn finished(&self) -> Result<Vec<(&Planned, Vec<MetricRow>)>, StudyError> {
         let mut finished = Vec::new();
         for planned in &self.runs {
-            let rows = self.folder(planned.index).metrics()?;
-            if rows.len() == planned.config.rounds + 1 {
+            if let Some(rows) = self.folder(planned.index).complete(&planned.config)? {
                 finished.push((planned, rows));
             }
         }

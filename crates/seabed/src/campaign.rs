@@ -179,6 +179,16 @@ impl Campaign {
         self.belief.as_ref()
     }
 
+    /// What is believed about the graph after all data, if it was fitted and the posterior knows it.
+    pub fn graphs(&self) -> Option<&GraphBelief> {
+        self.graphs.as_ref()
+    }
+
+    /// The posterior that data are fitted by.
+    pub fn posterior(&self) -> &Posterior {
+        &self.posterior
+    }
+
     /// Learns from all data so far. A stopped fit is resumed; a saved state that does not match (of another version, say)
     /// is ignored.
     pub fn fit(&mut self, observer: &dyn Observer) -> Result<Fit, CampaignError> {

@@ -10,8 +10,9 @@
 //! - [`data`]: measurements and who was intervened on, files in and out; [`settings`]: what people write;
 //! - [`scm`]: structural causal models, and ensembles of them;
 //! - [`belief`]: weighted graphs, and the law of new rows under each;
-//! - [`posterior`]: from data to an ensemble;
+//! - [`posterior`]: from data to an ensemble; [`checks`]: what in the data its models cannot have made;
 //! - [`mod@design`]: from an ensemble to the next batch of interventions;
+//! - [`effects`]: what setting a variable does to the others;
 //! - [`world`]: what responds to an intervention;
 //! - [`evaluate`]: how close a belief is to the truth;
 //! - [`campaign`]: the loop in memory.
@@ -19,8 +20,10 @@
 
 pub mod belief;
 pub mod campaign;
+pub mod checks;
 pub mod data;
 pub mod design;
+pub mod effects;
 pub mod evaluate;
 pub mod graph;
 pub mod num;

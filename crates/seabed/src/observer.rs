@@ -1,9 +1,13 @@
-//! Long work is observed: it reports progress, offers its state for saving, and can be asked to stop.
+//! Long work is observed: it says beforehand what it will take, reports progress, offers its state for saving, and can be
+//! asked to stop.
 //!
 //! Everything that may take longer than a second takes an `&dyn Observer`. Progress bars, Ctrl-C, a page in a browser
 //! and a notebook all use this one trait; `&()` ignores progress and never stops anything.
 
 use std::fmt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// How far a piece of work has got.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +33,22 @@ pub trait Observer: Sync {
     }
 }
 
+/// What work is estimated to take before it begins: orders of magnitude, not promises.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Effort {
+    /// Seconds of one processor.
+    pub seconds: f64,
+    /// Memory, in bytes.
+    pub bytes: f64,
+}
+
+impl Effort {
+    /// This and other work after it.
+    pub fn then(self, next: Self) -> Self {
+        Self { seconds: self.seconds + next.seconds, bytes: self.bytes.max(next.bytes) }
+    }
+}
+
 /// The observer asked the work to stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("stopped before it finished")]
@@ -42,6 +62,37 @@ pub(crate) fn report(
     what: fmt::Arguments<'_>,
 ) -> Result<(), Stopped> {
     if observer.progress(&Progress { done, all, what }) { Ok(()) } else { Err(Stopped) }
+}
+
+/// How often a [`Pulse`] asks: rarely enough to cost nothing, often enough that a stop is felt at once.
+const PULSE: Duration = Duration::from_millis(50);
+
+/// Asks now and then whether parallel work of many small pieces should go on; once told to stop, it remembers.
+pub(crate) struct Pulse<'a> {
+    /// Reports progress; false if the work should stop.
+    ask: &'a (dyn Fn() -> bool + Sync),
+    asked: Mutex<Instant>,
+    stopped: AtomicBool,
+}
+
+impl<'a> Pulse<'a> {
+    pub(crate) fn new(ask: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        Self { ask, asked: Mutex::new(Instant::now()), stopped: AtomicBool::new(false) }
+    }
+
+    /// Should the next piece be done?
+    pub(crate) fn goes_on(&self) -> bool {
+        // Whoever does not get the lock leaves the question to who has it.
+        if let Ok(mut asked) = self.asked.try_lock()
+            && asked.elapsed() >= PULSE
+        {
+            *asked = Instant::now();
+            if !(self.ask)() {
+                self.stopped.store(true, Ordering::Relaxed);
+            }
+        }
+        !self.stopped.load(Ordering::Relaxed)
+    }
 }
 
 /// Ignores everything.
@@ -79,9 +130,21 @@ impl Observer for Stage<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use super::*;
+
+    #[test]
+    fn a_pulse_asks_now_and_then_and_remembers_the_answer() {
+        let count = AtomicBool::new(true);
+        let ask = || count.swap(false, Ordering::Relaxed);
+        let pulse = Pulse::new(&ask);
+        let start = Instant::now();
+        let mut pieces = 0u64;
+        while pulse.goes_on() {
+            pieces += 1;
+        }
+        // Asked twice: the first time it was to go on.
+        assert!(pieces > 0 && start.elapsed() >= 2 * PULSE && !pulse.goes_on());
+    }
 
     #[test]
     fn a_stage_prefixes_its_name_and_passes_the_answer_on() {

@@ -118,6 +118,84 @@ fn the_weight_of_the_truth_is_that_of_its_draws() {
     assert_eq!(found.edge_loss, Some(0.5));
 }
 
+/// What observation alone can tell of a graph: pair by pair `[->, <-]`, over all DAGs with its skeleton and v-structures.
+fn class_by_enumeration(dag: &Dag) -> Vec<[bool; 2]> {
+    let d = dag.len();
+    let pairs: Vec<(Node, Node)> = (0..d).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
+    let joined = |dag: &Dag, i: Node, j: Node| dag.parents(i).contains(j) || dag.parents(j).contains(i);
+    let colliders = |dag: &Dag| {
+        let mut found = Vec::new();
+        for v in 0..d {
+            for &(a, b) in &pairs {
+                if dag.parents(v).contains(a) && dag.parents(v).contains(b) && !joined(dag, a, b) {
+                    found.push((a, b, v));
+                }
+            }
+        }
+        found
+    };
+    let edges: Vec<(Node, Node)> = pairs.iter().copied().filter(|&(i, j)| joined(dag, i, j)).collect();
+    let oriented = |code: usize| {
+        let turned = |(k, &(i, j)): (usize, &(Node, Node))| if code >> k & 1 == 1 { (j, i) } else { (i, j) };
+        Dag::from_edges(d, edges.iter().enumerate().map(turned)).ok()
+    };
+    let members: Vec<Dag> = (0..1 << edges.len())
+        .filter_map(oriented)
+        .filter(|member| colliders(member) == colliders(dag))
+        .collect();
+    let some = |from: Node, to: Node| members.iter().any(|member| member.parents(to).contains(from));
+    pairs.iter().map(|&(i, j)| [some(i, j), some(j, i)]).collect()
+}
+
+#[test]
+fn distances_between_classes_and_skeletons_agree_with_enumeration() {
+    let d = 5;
+    let mut random = Seed::new(9).stream(Purpose::Graph).draws();
+    for _ in 0..40 {
+        let mut random_dag = || {
+            let mut order: Vec<Node> = (0..d).collect();
+            random.shuffle(&mut order);
+            let pairs: Vec<_> = (0..d).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
+            let kept = pairs.into_iter().filter(|_| random.uniform() < 0.5);
+            Dag::from_edges(d, kept.map(|(i, j)| (order[i], order[j]))).unwrap()
+        };
+        let truth = random_dag();
+        let dags: Vec<Dag> = (0..4).map(|_| random_dag()).collect();
+        let weights = [0.1, 0.2, 0.3, 0.4];
+        let draws = dags.iter().map(|dag| model(dag.clone(), 0.0)).collect();
+        let found = scores(&Ensemble::new(draws, weights.to_vec()).unwrap(), &truth);
+
+        let class = class_by_enumeration(&truth);
+        let differing = |dag: &Dag| {
+            let other = class_by_enumeration(dag);
+            class.iter().zip(&other).filter(|(a, b)| a != b).count() as f64
+        };
+        let expected: f64 = dags.iter().zip(weights).map(|(dag, weight)| weight * differing(dag)).sum();
+        assert_close(found.cpdag_eshd.unwrap(), expected);
+
+        let pairs: Vec<(Node, Node)> = (0..d).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
+        let joined =
+            |dag: &Dag, (i, j): (Node, Node)| dag.parents(i).contains(j) || dag.parents(j).contains(i);
+        let tenths = |pair| (0..4).filter(|&k| joined(&dags[k], pair)).map(|k| k + 1).sum::<usize>();
+        let (mut won, mut all) = (0.0, 0.0);
+        for &yes in pairs.iter().filter(|&&pair| joined(&truth, pair)) {
+            for &no in pairs.iter().filter(|&&pair| !joined(&truth, pair)) {
+                all += 1.0;
+                won += match tenths(yes).cmp(&tenths(no)) {
+                    std::cmp::Ordering::Less => 0.0,
+                    std::cmp::Ordering::Equal => 0.5,
+                    std::cmp::Ordering::Greater => 1.0,
+                };
+            }
+        }
+        if all > 0.0 {
+            assert_close(found.skeleton_auroc.unwrap(), won / all);
+        } else {
+            assert_eq!(found.skeleton_auroc, None);
+        }
+    }
+}
+
 /// Answers to every question, pair by pair and draw by draw, where paths are found by trying all of them.
 #[test]
 fn answers_agree_with_counting_pairs() {

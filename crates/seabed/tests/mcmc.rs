@@ -301,10 +301,10 @@ fn impossible_requests_are_refused_with_a_reason() {
         let error = settings.fit(&data, &Knowledge::none(5), Seed::new(1), &()).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
-    let names = (0..129).map(|k| format!("v{k}")).collect();
-    let wide = Dataset::new(names, vec![vec![1.0, 2.0, 4.0]; 129], vec![NodeSet::empty(129); 3]).unwrap();
-    let error = usual.fit(&wide, &Knowledge::none(129), Seed::new(1), &()).unwrap_err();
-    assert!(error.to_string().contains("129 variables: Markov chains take up to 128"), "{error}");
+    let names = (0..257).map(|k| format!("v{k}")).collect();
+    let wide = Dataset::new(names, vec![vec![1.0, 2.0, 4.0]; 257], vec![NodeSet::empty(257); 3]).unwrap();
+    let error = usual.fit(&wide, &Knowledge::none(257), Seed::new(1), &()).unwrap_err();
+    assert!(error.to_string().contains("257 variables: Markov chains take up to 256"), "{error}");
     let names = (0..30).map(|k| format!("v{k}")).collect();
     let wide = Dataset::new(names, vec![vec![1.0, 2.0, 4.0]; 30], vec![NodeSet::empty(30); 3]).unwrap();
     let many = Mcmc { candidates: 20, max_parents: Some(8), ..usual.clone() };

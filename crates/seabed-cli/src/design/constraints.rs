@@ -1,7 +1,7 @@
 //! The options that describe what a laboratory can do.
 
 use clap::Args;
-use seabed::data::{Dataset, Names};
+use seabed::data::{DataSummary, Names};
 use seabed::design::{Allowed, Constraints, Levels};
 use seabed::graph::Node;
 
@@ -43,16 +43,22 @@ pub struct Options {
 }
 
 impl Options {
-    /// The constraints on variables of these names; `data` are their observations, if any.
-    pub fn constraints(&self, names: &Names, data: Option<&Dataset>) -> Result<Constraints, Failure> {
+    /// The constraints on variables of these names; `data` are their observations in brief, if any.
+    pub fn constraints(&self, names: &Names, data: Option<&DataSummary>) -> Result<Constraints, Failure> {
         let nodes = |list: &[String], option: &str| -> Result<Vec<Node>, Failure> {
             list.iter().map(|name| node_named(name, names, option)).collect()
         };
         let everywhere = self.range.as_deref().map(|text| parse_range("--range", text)).transpose()?;
         let usual = match (everywhere, data) {
             (Some((low, high)), _) => Constraints::range(names.len(), low, high),
-            (None, Some(data)) => Constraints::observed(data),
-            (None, None) => Constraints::range(names.len(), -10.0, 10.0),
+            (None, Some(data)) => Constraints::remembered(data),
+            (None, None) => {
+                tell!(
+                    "note: the belief does not remember its data (an earlier version saved it, or it is a model): values from -10 to \
+                     10 are proposed; --range or --bounds change that"
+                );
+                Constraints::range(names.len(), -10.0, 10.0)
+            }
         };
         let (targets, forbidden) = (nodes(&self.targets, "--target")?, nodes(&self.forbidden, "--forbid")?);
         let allowed =

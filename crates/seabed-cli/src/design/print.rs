@@ -3,14 +3,13 @@
 use std::io::{self, Write};
 
 use seabed::data::Names;
-use seabed::design::{Batch, Chosen, Designer, Evaluated, Information, Replicates};
+use seabed::design::{Batch, Chosen, Designer, Evaluated, Information, Replicates, ceiling, reasons};
 use seabed::graph::Node;
 use seabed::scm::{Ensemble, Intervention};
-use seabed_lab::FormRow;
+use seabed_lab::{FormRow, harmless_cell};
 use serde_json::{Value, json};
 
-/// Below this, in nats, no experiment is worth the effort.
-const HARDLY_WORTH: f64 = 0.01;
+use crate::wording::short;
 
 fn targets_as_json(design: &Intervention, names: &Names) -> Value {
     design.settings().iter().map(|&(node, value)| (names[node].clone(), json!(value))).collect()
@@ -42,9 +41,18 @@ pub fn as_text(batch: &Batch, ensemble: &Ensemble, designer: &Designer, seconds:
             describe(&chosen.design, ensemble.names()) + &times(chosen, designer)
         )?;
     }
+    for (k, chosen) in batch.chosen.iter().enumerate() {
+        writeln!(
+            out,
+            "{:>4}  {}: {}",
+            k + 1,
+            describe(&chosen.design, ensemble.names()),
+            reasons(&chosen.decides)
+        )?;
+    }
     writeln!(
         out,
-        "together {:.3} ± {:.3} {unit} (maximum {:.3}); entropy of the edges {:.2} nats; {seconds:.1} s",
+        "together {:.3} ± {:.3} {unit} (the draws can tell {:.3}); entropy of the edges {:.2} nats; {seconds:.1} s",
         batch.information.nats,
         batch.information.standard_error,
         batch.entropy,
@@ -57,16 +65,11 @@ pub fn as_text(batch: &Batch, ensemble: &Ensemble, designer: &Designer, seconds:
     if got < wanted {
         writeln!(out, "the budget allows {got} of {wanted} {what}")?;
     }
+    if let Some(caution) = ceiling(batch.information.nats, batch.entropy) {
+        writeln!(out, "{caution}")?;
+    }
     if let Some(forecast) = &batch.forecast {
         forecast.sentences().iter().try_for_each(|sentence| writeln!(out, "{sentence}"))?;
-        return Ok(());
-    }
-    let best = batch.evaluated.iter().map(|e| e.information.nats).fold(batch.information.nats, f64::max);
-    if best < HARDLY_WORTH {
-        writeln!(
-            out,
-            "more experiments of these kinds are hardly worthwhile: nothing is left for them to distinguish"
-        )?;
     }
     Ok(())
 }
@@ -108,7 +111,7 @@ fn times(chosen: &Chosen, designer: &Designer) -> String {
 }
 
 fn describe(design: &Intervention, names: &Names) -> String {
-    let setting = |&(node, value): &(Node, f64)| format!("do({} = {})", names[node], value);
+    let setting = |&(node, value): &(Node, f64)| format!("do({} = {})", names[node], short(value));
     design.settings().iter().map(setting).collect::<Vec<_>>().join(", ")
 }
 
@@ -140,7 +143,7 @@ pub fn write_curves(out: &mut dyn Write, evaluated: &[Evaluated], names: &Names)
     singles.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     for (node, value, information) in singles {
         let numbers = [value, information.nats, information.standard_error].map(|number| number.to_string());
-        table.write_record([names[node].clone()].into_iter().chain(numbers))?;
+        table.write_record([harmless_cell(&names[node]).into_owned()].into_iter().chain(numbers))?;
     }
     table.flush()
 }

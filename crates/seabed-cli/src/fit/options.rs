@@ -9,7 +9,7 @@ use seabed::data::{Dataset, read_graph};
 use seabed::graph::Dag;
 use seabed::posterior::bootstrap::GiesOptions;
 use seabed::posterior::dibs::{Estimator, GraphPrior, Noise, Weighting};
-use seabed::posterior::mcmc::EdgePrior;
+use seabed::posterior::mcmc::{EdgePrior, Trust};
 use seabed::posterior::{Posterior, PosteriorKind, PosteriorSettings};
 
 use crate::failure::Failure;
@@ -33,6 +33,10 @@ pub struct Options {
     /// independent graphs as are drawn. With --resume, a larger number continues a fit whose chains did not agree.
     #[arg(long, value_name = "COUNT", help_heading = "Markov chains")]
     pub sweeps: Option<u32>,
+    /// How much a row counts for in what is believed about the graph [default: 1]: less where no model fits exactly and many
+    /// rows make it certain of one graph. `auto` takes as little as predicts the other half of the rows equally well.
+    #[arg(long, value_name = "SHARE", help_heading = "Markov chains")]
+    trust: Option<Trust>,
     /// Prior probabilities of single edges: a .csv with the columns from, to, probability.
     #[arg(long, value_name = "FILE", conflicts_with = "prior", help_heading = "Markov chains")]
     edge_probabilities: Option<PathBuf>,
@@ -85,7 +89,8 @@ pub struct Options {
     /// Search the data once, without resampling.
     #[arg(long, help_heading = "Bootstrap")]
     pub single: bool,
-    /// Penalty per parameter in the score [default: half the logarithm of the number of rows (BIC)].
+    /// Penalty per parameter in the score [default: logarithm of rows times variables; with --single half the logarithm of
+    /// the rows (BIC)].
     #[arg(long, value_name = "LAMBDA", allow_negative_numbers = true, help_heading = "Bootstrap")]
     penalty: Option<f64>,
     /// Maximum number of edges of a variable.
@@ -148,6 +153,7 @@ impl Options {
                 set(&mut chains.chains, &self.chains);
                 set(&mut chains.candidates, &self.candidates);
                 set(&mut chains.standardise, &self.standardise);
+                set(&mut chains.trust, &self.trust);
                 chains.max_parents = self.max_parents;
                 if let Some(sweeps) = self.sweeps.map(|sweeps| sweeps as usize) {
                     chains.least_sweeps = chains.least_sweeps.min(sweeps);
@@ -225,6 +231,7 @@ impl Options {
             (self.max_parents.is_some(), "--max-parents"),
             (self.candidates.is_some(), "--candidates"),
             (self.sweeps.is_some(), "--sweeps"),
+            (self.trust.is_some(), "--trust"),
             (self.edge_probabilities.is_some(), "--edge-probabilities"),
         ])
     }

@@ -4,11 +4,14 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use seabed::belief::GraphBelief;
+use seabed::checks::Finding;
 use seabed::data::Dataset;
 use seabed::posterior::Fit;
 use seabed::posterior::bootstrap::{GiesResult, Step};
 use seabed::scm::{Ensemble, Scm};
 use serde_json::{Value, json};
+
+use crate::checks;
 
 /// Edges less probable than this are not listed in the text.
 const LEAST_SHOWN: f64 = 0.05;
@@ -31,7 +34,17 @@ impl Learned {
         }
     }
 
-    pub fn as_json(&self, data: &Dataset, seconds: f64, cpu_seconds: f64) -> Value {
+    /// Where certainty may be false.
+    pub fn warnings(&self) -> Vec<String> {
+        let Self::Fit(fit) = self else { return Vec::new() };
+        let mut draws = fit.ensemble.draws().iter().map(Scm::dag);
+        let first = draws.next();
+        let one = fit.ensemble.draws().len() > 1 && draws.all(|graph| Some(graph) == first);
+        let warning = "all draws have the same graph: that is as sure as this model of the data can be, not as the world is";
+        one.then(|| warning.to_string()).into_iter().collect()
+    }
+
+    pub fn as_json(&self, data: &Dataset, findings: &[Finding], seconds: f64, cpu_seconds: f64) -> Value {
         let mut value = match self {
             Self::Fit(fit) => serde_json::to_value(fit).expect("plain numbers"),
             Self::Single(ensemble, found) => {
@@ -55,12 +68,13 @@ impl Learned {
                 })
             }
         };
+        value["checks"] = json!(findings);
         value["seconds"] = json!(seconds);
         value["cpu_seconds"] = json!(cpu_seconds);
         value
     }
 
-    pub fn print(&self, data: &Dataset, seconds: f64) -> io::Result<()> {
+    pub fn print(&self, data: &Dataset, findings: &[Finding], seconds: f64) -> io::Result<()> {
         let mut out = io::stdout().lock();
         let set = (0..data.rows()).filter(|&row| !data.targets(row).is_empty()).count();
         writeln!(
@@ -71,9 +85,10 @@ impl Learned {
             data.rows() - set
         )?;
         match self {
-            Self::Fit(fit) => print_fit(&mut out, fit),
-            Self::Single(_, found) => print_single(&mut out, found, data.names()),
+            Self::Fit(fit) => print_fit(&mut out, fit)?,
+            Self::Single(_, found) => print_single(&mut out, found, data.names())?,
         }
+        checks::print(&mut out, findings)
     }
 }
 

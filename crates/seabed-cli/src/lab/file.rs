@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use seabed::data::{ReadOptions, read_table, write_atomically};
+use seabed::data::write_atomically;
 use seabed_lab::{Lab, Variables, draft};
 use serde_json::json;
 
 use super::{Campaign, Opener, input_error, print};
 use crate::failure::Failure;
 use crate::outputs::Force;
+use crate::read::{TableOptions, read_data};
 
 /// Create a campaign from a variables file, or draft such a file from data.
 ///
@@ -26,12 +27,11 @@ pub struct New {
     /// The variables (.toml).
     #[arg(long, value_name = "FILE", required_unless_present = "from", conflicts_with = "from")]
     variables: Option<PathBuf>,
-    /// Only draft a variables file from these data (.csv, .parquet), for you to edit.
+    /// Only draft a variables file from these data (.csv, .tsv, .txt, .xlsx, .parquet), for you to edit.
     #[arg(long, value_name = "DATA")]
     from: Option<PathBuf>,
-    /// A column of the data to leave out of the draft (repeatable).
-    #[arg(long, value_name = "COLUMN", requires = "from")]
-    ignore: Vec<String>,
+    #[command(flatten)]
+    table: TableOptions,
     /// Random seed of the campaign.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -43,7 +43,10 @@ pub struct New {
 pub fn new(arguments: &New) -> Result<(), Failure> {
     let campaign = &arguments.file.campaign;
     if let Some(data) = &arguments.from {
-        return write_draft(campaign, data, &arguments.ignore);
+        return write_draft(campaign, data, &arguments.table);
+    }
+    if let Some(option) = arguments.table.given() {
+        return Err(input_error(format!("{option} applies to --from only; add it, or leave {option} out")));
     }
     let path = arguments.variables.as_deref().unwrap_or(Path::new(""));
     let text =
@@ -58,7 +61,7 @@ pub fn new(arguments: &New) -> Result<(), Failure> {
     ))
 }
 
-fn write_draft(campaign: &Path, data: &Path, ignore: &[String]) -> Result<(), Failure> {
+fn write_draft(campaign: &Path, data: &Path, options: &TableOptions) -> Result<(), Failure> {
     let place = campaign.with_extension("toml");
     if place.exists() || place == *campaign {
         return Err(input_error(format!(
@@ -66,11 +69,8 @@ fn write_draft(campaign: &Path, data: &Path, ignore: &[String]) -> Result<(), Fa
             place.display()
         )));
     }
-    let loaded = read_table(data, &ReadOptions { ignore: ignore.to_vec() })?;
-    for warning in &loaded.warnings {
-        tell!("warning: {warning}");
-    }
-    let text = draft(&loaded.dataset, &data.display().to_string());
+    let loaded = read_data(&[data.to_path_buf()], options)?;
+    let text = draft(&loaded.dataset, &data.display().to_string(), &options.ignore);
     write_atomically(&place, |out| out.write_all(text.as_bytes()))
         .map_err(|error| Failure::writing(Some(&place), error))?;
     print(&format!(
@@ -111,11 +111,34 @@ pub fn export(arguments: &Export, open: &Opener) -> Result<(), Failure> {
 pub struct Undo {
     #[command(flatten)]
     file: Campaign,
+    /// Only if this is the last action: trying again after a crash then undoes nothing else.
+    #[arg(long, value_name = "NUMBER")]
+    action: Option<i64>,
 }
 
 pub fn undo(arguments: &Undo, open: &Opener) -> Result<(), Failure> {
-    let undone = open.open(&arguments.file.campaign)?.undo()?.action;
+    let undone = open.open(&arguments.file.campaign)?.undo_if(arguments.action)?.action;
     print(&format!("undone: action {} from {}: {} {}", undone.id, undone.at, undone.kind, undone.what))
+}
+
+/// Write a copy of the campaign to a new file, also while others are working on it.
+#[derive(Args)]
+pub struct Backup {
+    #[command(flatten)]
+    file: Campaign,
+    /// The new file.
+    copy: PathBuf,
+}
+
+pub fn backup(arguments: &Backup, open: &Opener) -> Result<(), Failure> {
+    let mut lab = open.open(&arguments.file.campaign)?;
+    lab.backup(&arguments.copy)?;
+    let actions = lab.state()?.actions.len();
+    print(&format!(
+        "{}: a copy of {} with {actions} actions",
+        arguments.copy.display(),
+        arguments.file.campaign.display()
+    ))
 }
 
 /// Check the campaign's file for damage.

@@ -1,15 +1,17 @@
 //! Input to a campaign: data files, filled-in forms, corrections.
 
-use std::fs;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use seabed_lab::{AddOptions, Correction, Recorded, Status, experiment_name};
+use seabed::data::{Sheet, is_table_path};
+use seabed_lab::{AddOptions, Added, Correction, Recorded, Status, experiment_name};
 use serde_json::json;
 
 use super::{Campaign, Opener, input_error, print};
 use crate::failure::Failure;
 use crate::progress::{Bar, stop_on_interrupt};
+use crate::read::{TableOptions, warn};
 
 /// Add measurements: observations, or rows in which variables were set.
 ///
@@ -20,17 +22,17 @@ use crate::progress::{Bar, stop_on_interrupt};
 pub struct Add {
     #[command(flatten)]
     file: Campaign,
-    /// The measurements (.csv, .parquet).
-    data: PathBuf,
+    /// The measurements (.csv, .tsv, .txt, .xlsx, .parquet, - for standard input); several files are added one after the other.
+    #[arg(required = true)]
+    data: Vec<PathBuf>,
     /// Add all rows, even those that the campaign has already.
     #[arg(long)]
     again: bool,
     /// Add only the rows that the campaign does not have yet: for a file that has grown.
     #[arg(long = "new", conflicts_with = "again")]
     only_new: bool,
-    /// A column to leave out (repeatable).
-    #[arg(long, value_name = "COLUMN")]
-    ignore: Vec<String>,
+    #[command(flatten)]
+    table: TableOptions,
     /// A note for the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     note: String,
@@ -44,17 +46,28 @@ pub fn add(arguments: &Add, open: &Opener) -> Result<(), Failure> {
     let options = AddOptions {
         again: arguments.again,
         only_new: arguments.only_new,
-        ignore: arguments.ignore.clone(),
+        read: arguments.table.read_options(),
         note: arguments.note.clone(),
     };
     stop_on_interrupt();
-    let added = lab.add(&arguments.data, &options, &Bar::new())?;
+    for data in &arguments.data {
+        let mut added = lab.add(data, &options, &Bar::new())?;
+        added.warnings.extend(lab.state()?.traps(&[]));
+        print_added(&added, data, arguments.json)?;
+    }
+    Ok(())
+}
+
+fn print_added(added: &Added, data: &Path, as_json: bool) -> Result<(), Failure> {
+    for note in &added.notes {
+        tell!("note: {note}");
+    }
     warn(&added.warnings);
-    if arguments.json {
+    if as_json {
         return print(
             &json!({
                 "action": added.action, "rows": added.rows, "known": added.known, "interventional": added.interventional,
-                "incomplete": added.incomplete, "warnings": added.warnings,
+                "incomplete": added.incomplete, "notes": added.notes, "warnings": added.warnings,
             })
             .to_string(),
         );
@@ -70,7 +83,7 @@ pub fn add(arguments: &Add, open: &Opener) -> Result<(), Failure> {
     print(&format!(
         "added {} rows from {} ({} with interventions{aside}){known}",
         added.rows,
-        arguments.data.display(),
+        data.display(),
         added.interventional
     ))
 }
@@ -84,11 +97,13 @@ pub fn add(arguments: &Add, open: &Opener) -> Result<(), Failure> {
 pub struct Record {
     #[command(flatten)]
     file: Campaign,
-    /// The filled-in form (.csv).
+    /// The filled-in form (.csv or .xlsx), as the spreadsheet saved it.
     form: PathBuf,
     /// Record rows that were not proposed even if the same were recorded before.
     #[arg(long)]
     again: bool,
+    #[command(flatten)]
+    table: TableOptions,
     /// A note for the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     note: String,
@@ -98,11 +113,11 @@ pub struct Record {
 }
 
 pub fn record(arguments: &Record, open: &Opener) -> Result<(), Failure> {
-    let content = read(&arguments.form)?;
+    let sheet = read(&arguments.form, &arguments.table)?;
     let mut lab = open.open(&arguments.file.campaign)?;
-    let name = arguments.form.display().to_string();
-    let recorded = lab.record(&name, &content, false, arguments.again, &arguments.note)?;
-    print_recorded(&recorded, &name, arguments.json)
+    let ignore = &arguments.table.ignore;
+    let recorded = lab.record_sheet(&sheet, ignore, false, arguments.again, &arguments.note)?;
+    print_recorded(&recorded, &sheet.file, arguments.json)
 }
 
 /// Correct what was recorded; the old values stay in the history.
@@ -112,7 +127,7 @@ seabed lab amend cells.lab E003 --set pka=1.25 --note \"wrong column\"\n  seabed
 pub struct Amend {
     #[command(flatten)]
     file: Campaign,
-    /// A corrected form (.csv), or the name of an experiment.
+    /// A corrected form (.csv, .xlsx), or the name of an experiment.
     what: String,
     /// The replicate of the experiment.
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
@@ -123,6 +138,8 @@ pub struct Amend {
     /// The corrected status: done, failed or pending.
     #[arg(long, value_name = "STATUS")]
     status: Option<String>,
+    #[command(flatten)]
+    table: TableOptions,
     /// A note for the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     note: String,
@@ -134,16 +151,19 @@ pub struct Amend {
 pub fn amend(arguments: &Amend, open: &Opener) -> Result<(), Failure> {
     let form = Path::new(&arguments.what);
     let single = !arguments.values.is_empty() || arguments.status.is_some();
-    if form.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
+    if is_table_path(form) {
         if single {
             return Err(input_error(
                 "--set and --status correct a single experiment; name it instead of a form".into(),
             ));
         }
-        let content = read(form)?;
+        let sheet = read(form, &arguments.table)?;
         let mut lab = open.open(&arguments.file.campaign)?;
-        let recorded = lab.record(&arguments.what, &content, true, false, &arguments.note)?;
+        let recorded = lab.record_sheet(&sheet, &arguments.table.ignore, true, false, &arguments.note)?;
         return print_recorded(&recorded, &arguments.what, arguments.json);
+    }
+    if let Some(option) = arguments.table.given() {
+        return Err(input_error(format!("{option} applies to forms only; leave it out")));
     }
     if !single {
         return Err(input_error(format!(
@@ -175,14 +195,15 @@ pub fn amend(arguments: &Amend, open: &Opener) -> Result<(), Failure> {
     print_recorded(&recorded, &arguments.what, arguments.json)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path).map_err(|error| input_error(format!("{}: {error}", path.display())))
-}
-
-fn warn(warnings: &[String]) {
-    for warning in warnings {
-        tell!("warning: {warning}");
+/// A form as it came back from the laboratory.
+fn read(path: &Path, options: &TableOptions) -> Result<Sheet, Failure> {
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|error| input_error(format!("{name}: {error}")))?;
+    let sheet = Sheet::read(file, &name, &options.read_options())?;
+    if let Some(note) = &sheet.note {
+        tell!("note: {note}");
     }
+    Ok(sheet)
 }
 
 fn print_recorded(recorded: &Recorded, source: &str, as_json: bool) -> Result<(), Failure> {

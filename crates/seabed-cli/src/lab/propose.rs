@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use seabed::data::{check_writable, write_atomically};
-use seabed::design::{DesignError, ExperimentRecord, Replicates, Strategy, ValuesName};
+use seabed::design::{DesignError, ExperimentRecord, Replicates, Strategy, ValuesName, ceiling, reasons};
 use seabed::posterior::{PosteriorKind, PosteriorSettings};
 use seabed::settings::Keys;
 use seabed_lab::{LabError, ProposalRequest, Proposed, State, experiment_name, write_form};
@@ -12,9 +12,12 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::{Campaign, Opener, describe, input_error, print};
+use crate::checks;
 use crate::design::parse_goal;
 use crate::failure::Failure;
+use crate::outputs::check_effort;
 use crate::progress::{Bar, stop_on_interrupt};
+use crate::read::warn;
 use crate::strategy::StrategyOptions;
 use crate::wording::{POSTERIOR_HELP, posterior_parser};
 
@@ -59,12 +62,15 @@ pub struct Propose {
     /// Set any other key of the fit or the design, as for `seabed run`: --set posterior.draws=200 (repeatable).
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Where to write the form [default: batch-NNNN.csv beside the campaign].
+    /// Where to write the form, .csv or .xlsx [default: batch-NNNN.csv beside the campaign].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// A note for the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     note: String,
+    /// Begin work that looks too large for this computer.
+    #[arg(long)]
+    force: bool,
     /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
@@ -87,7 +93,10 @@ pub fn propose(arguments: &Propose, open: &Opener) -> Result<(), Failure> {
         }
         check_writable(path).map_err(|error| Failure::writing(Some(path), error))?;
     }
-    let mut request = request(arguments, &lab.state()?)?;
+    let state = lab.state()?;
+    let mut request = request(arguments, &state)?;
+    let (rows, variables) = (state.rows().count(), state.variables.names().len());
+    check_effort(request.posterior.check(None)?.effort(rows, variables), arguments.force)?;
     stop_on_interrupt();
     let proposed = match lab.propose(&request, &arguments.note, &Bar::new()) {
         // Now and then a fit by Markov chains has to leave out the graphs.
@@ -125,7 +134,8 @@ fn request(arguments: &Propose, state: &State) -> Result<ProposalRequest, Failur
         request = keys.settings()?;
     }
     if let Some(goal) = &arguments.goal {
-        request.goal = parse_goal(goal, state.variables.names())?;
+        parse_goal(goal, state.variables.names())?;
+        request.goal.clone_from(goal);
     }
     Ok(request)
 }
@@ -153,7 +163,7 @@ fn save_form(path: &Path, state: &State, proposal: i64) -> Result<(), Failure> {
         )));
     }
     let form = state.form(proposal);
-    write_atomically(path, |out| write_form(out, state.variables.names(), &form))
+    write_atomically(path, |out| write_form(out, path, state.variables.names(), &form))
         .map_err(|error| Failure::writing(Some(path), error))
 }
 
@@ -164,6 +174,7 @@ fn print_proposal(
     place: Option<&PathBuf>,
 ) -> Result<(), Failure> {
     let designed = &proposed.designed;
+    warn(&proposed.warnings);
     if arguments.json {
         let mut value = serde_json::to_value(proposed).expect("plain numbers");
         value["form"] = json!(place);
@@ -176,6 +187,9 @@ fn print_proposal(
     let belief = &proposed.belief;
     if let Some(warning) = &belief.warning {
         tell!("warning: {warning}");
+    }
+    for line in checks::lines(&belief.checks) {
+        tell!("{line}");
     }
     let aside = match belief.set_aside {
         0 => String::new(),
@@ -200,15 +214,26 @@ fn print_proposal(
             describe(&experiment.targets, &unit) + &times(experiment, arguments.replicates)
         );
     }
+    for (experiment, &id) in designed.batch.iter().zip(&proposed.experiments) {
+        text += &format!(
+            "{:>10}  {}: {}\n",
+            experiment_name(id),
+            describe(&experiment.targets, &unit),
+            reasons(&experiment.decides)
+        );
+    }
     let unit = proposed.strategy.parts().0.unit();
     text += &format!(
-        "together {:.3} ± {:.3} {unit} (maximum {:.3}) by {}; entropy of the edges {:.2} nats",
+        "together {:.3} ± {:.3} {unit} (the draws can tell {:.3}) by {}; entropy of the edges {:.2} nats",
         designed.information,
         designed.standard_error,
         designed.entropy,
         proposed.strategy.name(),
         belief.edge_entropy
     );
+    if let Some(caution) = ceiling(designed.information, designed.entropy) {
+        text += &format!("\n{caution}");
+    }
     for sentence in designed.forecast.iter().flat_map(|forecast| forecast.sentences()) {
         text += &format!("\n{sentence}");
     }
@@ -225,7 +250,7 @@ pub struct Form {
     file: Campaign,
     /// The number of the proposal [default: the last one].
     proposal: Option<i64>,
-    /// Where to write the form [default: batch-NNNN.csv beside the campaign]. An existing file is never replaced.
+    /// Where to write the form, .csv or .xlsx [default: batch-NNNN.csv beside the campaign]. An existing file is never replaced.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use clap::Args;
-use seabed::data::{Sheet, TARGET_SEPARATOR, TARGETS_COLUMN, position, write_atomically};
+use seabed::data::{ReadOptions, Sheet, TARGET_SEPARATOR, TARGETS_COLUMN, position, write_atomically};
 use seabed::num::random::{Purpose, Seed};
 use seabed::scm::{Intervention, Scm};
 use seabed::world::World;
@@ -40,7 +40,7 @@ pub fn rehearse(arguments: &Rehearse) -> Result<(), Failure> {
     arguments.force.check(&[filled], &[&arguments.form, &arguments.scm])?;
     let name = arguments.form.display().to_string();
     let file = File::open(&arguments.form).map_err(|error| input_error(format!("{name}: {error}")))?;
-    let mut sheet = Sheet::read(file, &name)?;
+    let mut sheet = Sheet::read(file, &name, &ReadOptions::default())?;
     let scm = Scm::read(&arguments.scm)?;
     let names = scm.names().clone();
     let column = |wanted: &str| {
@@ -64,10 +64,10 @@ pub fn rehearse(arguments: &Rehearse) -> Result<(), Failure> {
         let setting = |target: &str| {
             let node = position(&names, target)
                 .ok_or_else(|| input_error(format!("{place}: {target:?} is not a variable")))?;
-            let value = row.cells[places[node]].parse::<f64>();
-            value.map(|value| (node, value)).map_err(|_| {
-                input_error(format!("{place}: the value of {target} is missing or not a number"))
-            })
+            let value = sheet.numbers.value(&row.cells[places[node]], &place, target)?;
+            value
+                .map(|value| (node, value))
+                .ok_or_else(|| input_error(format!("{place}: the value of {target} is missing")))
         };
         let settings = set.map(setting).collect::<Result<Vec<_>, _>>()?;
         let stream = Seed::new(arguments.seed).stream(Purpose::Noise);

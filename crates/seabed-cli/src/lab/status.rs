@@ -1,20 +1,26 @@
 //! The status of a campaign.
 
 use clap::Args;
-use seabed_lab::{Edge, Summary};
+use seabed_lab::{Edge, LabEffect, Summary};
 
 use super::{Campaign, Opener, describe, print};
+use crate::checks;
 use crate::failure::Failure;
 use crate::progress::{Bar, stop_on_interrupt};
+use crate::wording::short;
 
 /// Show what is pending, what has been learned, and whether more experiments are worthwhile.
 #[derive(Args)]
 pub struct Status {
     #[command(flatten)]
     file: Campaign,
-    /// Learn from all data first, and estimate the information of another batch like the last one.
+    /// Learn from all data first.
     #[arg(long)]
     fit: bool,
+    /// Learn from all data first, and estimate what another batch like the last one would teach, which takes as long as
+    /// proposing it.
+    #[arg(long)]
+    next: bool,
     /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
@@ -25,9 +31,9 @@ const MOST_SHOWN: usize = 20;
 
 pub fn status(arguments: &Status, open: &Opener) -> Result<(), Failure> {
     let mut lab = open.open(&arguments.file.campaign)?;
-    let summary = if arguments.fit {
+    let summary = if arguments.fit || arguments.next {
         stop_on_interrupt();
-        lab.learned_summary(&Bar::new())?
+        lab.learned_summary(arguments.next, &Bar::new())?
     } else {
         lab.summary()?
     };
@@ -85,9 +91,11 @@ fn as_text(summary: &Summary) -> String {
         let when = if summary.not_yet_learned { "then" } else { "now" };
         lines.push(format!("     {when}  {:>4}  {:>20.2}", belief.rows, belief.edge_entropy));
         lines.extend(belief.warning.iter().map(|warning| format!("warning: {warning}")));
+        lines.extend(checks::lines(&belief.checks));
     }
     edges(&mut lines, "most certain edges:", &summary.certain);
     edges(&mut lines, "most uncertain edges:", &summary.uncertain);
+    effects(&mut lines, &summary.effects);
     if summary.not_yet_learned {
         lines.push(
             "not all recorded results have been learned from; run `seabed lab status --fit` or `propose`"
@@ -109,6 +117,34 @@ fn as_text(summary: &Summary) -> String {
         None => {}
     }
     lines.join("\n")
+}
+
+/// Effects listed in the text.
+const MOST_EFFECTS: usize = 10;
+
+fn effects(lines: &mut Vec<String>, effects: &[LabEffect]) {
+    if effects.is_empty() {
+        return;
+    }
+    lines.push("effects of setting a variable (change per unit, 90 % interval):".to_string());
+    let width =
+        effects.iter().take(MOST_EFFECTS).map(|effect| effect.from.chars().count()).max().unwrap_or(0);
+    for effect in effects.iter().take(MOST_EFFECTS) {
+        let ([low, high], unit) = (effect.interval, &effect.unit);
+        let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+        lines.push(format!(
+            "  {:.2}  {:>width$} -> {}: {}{unit} ({} to {})",
+            effect.not_zero,
+            effect.from,
+            effect.to,
+            short(effect.mean),
+            short(low),
+            short(high)
+        ));
+    }
+    if effects.len() > MOST_EFFECTS {
+        lines.push(format!("  and {} more; --json lists all", effects.len() - MOST_EFFECTS));
+    }
 }
 
 fn edges(lines: &mut Vec<String>, title: &str, edges: &[Edge]) {

@@ -3,12 +3,27 @@
 use std::fs;
 use std::sync::Mutex;
 
-use seabed::design::Strategy;
+use seabed::design::{Replicates, Strategy};
 use seabed::observer::Progress;
 use seabed::posterior::PosteriorKind;
 use seabed_lab::*;
 
 use crate::common::*;
+
+/// Rows that were chosen one by one are replicates of one experiment in the form.
+#[test]
+fn rows_of_an_experiment_stand_together_when_they_are_chosen_automatically() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, mut lab) = new_lab(folder.path());
+    add(&mut lab, folder.path(), &observations(25, 5), false).unwrap();
+    let mut ask = request(5, 1);
+    ask.design.replicates = Replicates::Auto;
+    ask.design.experiment_cost = 1000.0;
+    let proposed = propose(&mut lab, &ask).unwrap();
+    let state = lab.state().unwrap();
+    assert_eq!(proposed.experiments.len(), 1, "experiments are dear");
+    assert_eq!(state.form(proposed.id).len(), 5);
+}
 
 #[test]
 fn a_stopped_fit_continues_and_ends_the_same() {
@@ -98,7 +113,7 @@ fn what_was_learned_is_summarised_and_exported() {
     let summary = lab.summary().unwrap();
     assert!(summary.not_yet_learned && summary.pending.is_empty());
     assert_eq!((summary.rows, summary.interventional, summary.rounds[0].done), (203, 3, 3));
-    let learned = lab.learned_summary(&()).unwrap();
+    let learned = lab.learned_summary(true, &()).unwrap();
     assert!(!learned.not_yet_learned && learned.next_information.is_some());
     assert_eq!(learned.belief.unwrap().rows, 203);
     assert!(!lab.summary().unwrap().not_yet_learned, "the belief is stored");
@@ -133,9 +148,7 @@ fn the_proteins_of_sachs() {
     };
     let (observed, set) = (write("observed.csv", true), write("set.csv", false));
     let ignore = vec!["condition".to_string()];
-    let all = seabed::data::read_table(&data, &seabed::data::ReadOptions { ignore: ignore.clone() })
-        .unwrap()
-        .dataset;
+    let all = seabed::data::read_table(&data, &seabed::data::ReadOptions::ignoring(&ignore)).unwrap().dataset;
     let mut variables = String::new();
     for (name, column) in all.names().iter().zip(all.columns()) {
         let low = column.iter().copied().fold(f64::INFINITY, f64::min);
@@ -157,8 +170,13 @@ fn the_proteins_of_sachs() {
     ask.max_repeats = Some(2);
     let mut entropies = Vec::new();
     for file in [&observed, &set] {
-        let added =
-            lab.add(file, &AddOptions { ignore: ignore.clone(), ..AddOptions::default() }, &()).unwrap();
+        let added = lab
+            .add(
+                file,
+                &AddOptions { read: seabed::data::ReadOptions::ignoring(&ignore), ..AddOptions::default() },
+                &(),
+            )
+            .unwrap();
         let proposed = propose(&mut lab, &ask).unwrap();
         println!("{} rows, {} with interventions", added.rows, added.interventional);
         for (id, experiment) in proposed.experiments.iter().zip(&proposed.designed.batch) {

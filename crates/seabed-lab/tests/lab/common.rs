@@ -76,7 +76,7 @@ pub fn propose(lab: &mut Lab, request: &ProposalRequest) -> Result<seabed_lab::P
 pub fn form(lab: &Lab, proposal: i64) -> String {
     let state = lab.state().unwrap();
     let mut out = Vec::new();
-    write_form(&mut out, state.variables.names(), &state.form(proposal)).unwrap();
+    write_form(&mut out, "form.csv".as_ref(), state.variables.names(), &state.form(proposal)).unwrap();
     String::from_utf8(out).unwrap()
 }
 

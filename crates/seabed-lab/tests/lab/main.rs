@@ -2,6 +2,7 @@
 
 mod beliefs;
 mod common;
+mod copies;
 mod files;
 mod forms;
 mod on_paper;

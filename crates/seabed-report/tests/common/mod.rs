@@ -119,6 +119,8 @@ pub fn run(d: usize, cyclic: bool) -> RunView {
         timing: vec![("fit".into(), 12.345), ("design".into(), 3.2), ("evaluate".into(), 0.021)],
         truth: Some(truth),
         curves,
+        checks: vec!["X1 -> X2 is curved, but the models are linear".into()],
+        ..RunView::default()
     }
 }
 
@@ -143,6 +145,7 @@ pub fn odd() -> (Study, RunView) {
     let mut view = run(6, true);
     view.names[2] = "phosphatidylinositol-3-kinase".into();
     view.names[3] = "<&>".into();
+    view.checks = vec!["<&>: its noise has heavy tails".into()];
     view.truth = None;
     view.edge_probabilities[1][2] = f64::NAN;
     view.edge_probabilities.pop();

@@ -10,13 +10,15 @@ use super::graphs::{BeliefError, Family, GraphBelief};
 use super::kernel::Kernel;
 use super::linear::LinearConditional;
 use super::process::{ProcessConditional, Regression};
+use super::warp::Warp;
 use crate::data::{Dataset, Names};
 use crate::graph::{Dag, Node, NodeSet};
 use crate::num::parallel::ordered_map;
 use crate::scm::ScmFileError;
 
 const FORMAT: &str = "seabed-graph-belief";
-const VERSION: u32 = 1;
+/// Files of version 1 know of no curves, and are read as they are.
+const VERSION: u32 = 2;
 
 /// What is wrong with the text of a belief.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +95,13 @@ struct FamilyContent {
 #[serde(rename_all = "kebab-case")]
 enum LawContent {
     Linear(LinearConditional),
-    Process { unit: (f64, f64), parent_units: Vec<(f64, f64)>, kernel: Kernel },
+    Process {
+        unit: (f64, f64),
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        warp: Option<Warp>,
+        parent_units: Vec<(f64, f64)>,
+        kernel: Kernel,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -114,6 +122,7 @@ impl GraphBelief {
                 let (unit, parent_units) = process.units();
                 LawContent::Process {
                     unit,
+                    warp: process.warp(),
                     parent_units: parent_units.to_vec(),
                     kernel: process.kernel().clone(),
                 }
@@ -146,7 +155,7 @@ impl GraphBelief {
         let file = || source.to_string();
         let content: Content =
             serde_json::from_slice(text).map_err(|reason| BeliefFileError::Json { file: file(), reason })?;
-        if content.format != FORMAT || content.version != VERSION {
+        if content.format != FORMAT || !(1..=VERSION).contains(&content.version) {
             let (found, version) = (content.format, content.version);
             return Err(BeliefFileError::Version { file: file(), found, version });
         }
@@ -205,11 +214,12 @@ impl FamilyContent {
         }
         let conditional = match &self.law {
             LawContent::Linear(linear) => Conditional::Linear(linear.clone()),
-            LawContent::Process { unit, parent_units, kernel } => {
+            LawContent::Process { unit, warp, parent_units, kernel } => {
                 let valid = |(mean, sd): &(f64, f64)| mean.is_finite() && sd.is_finite() && *sd > 0.0;
                 let sizes = [parent_units.len(), kernel.decays.len()];
                 if sizes != [self.parents.len(); 2]
                     || !kernel.is_valid()
+                    || !warp.is_none_or(|warp| warp.is_valid())
                     || !parent_units.iter().chain([unit]).all(valid)
                 {
                     return None;
@@ -220,7 +230,10 @@ impl FamilyContent {
                 let column = |node: Node, (mean, sd): (f64, f64)| -> Vec<f64> {
                     free.iter().map(|&row| (data.column(node)[row] - mean) / sd).collect()
                 };
-                let values = column(node, *unit);
+                let mut values = column(node, *unit);
+                if let Some(warp) = warp {
+                    values.iter_mut().for_each(|value| *value = warp.inside(*value));
+                }
                 let parents: Vec<Vec<f64>> =
                     self.parents.iter().zip(parent_units).map(|(&k, unit)| column(k, *unit)).collect();
                 let rows = Regression {
@@ -228,7 +241,7 @@ impl FamilyContent {
                     parents: parents.iter().map(|column| &column[..]).collect(),
                 };
                 let process = ProcessConditional::new(*unit, parent_units.clone(), kernel.clone(), &rows)?;
-                Conditional::Process(Box::new(process))
+                Conditional::Process(Box::new(process.along(*warp)))
             }
         };
         Some(Family { parents: self.parents.clone(), conditional })

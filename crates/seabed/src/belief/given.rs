@@ -96,11 +96,11 @@ impl<'a> Given<'a> {
                 (density, Given(Inner::Linear(Cow::Owned(linear.with_row(value, parents)))))
             }
             Inner::Process { process, seen } => {
-                let (unit, units) = process.units();
                 let point: SmallVec<[f64; 8]> =
-                    parents.iter().zip(units).map(|(x, unit)| inside(*x, *unit)).collect();
-                let row = process.see(inside(value, unit), &point, seen, &mut scratch.process);
-                let density = row.log_density() - unit.1.ln();
+                    parents.iter().zip(process.units().1).map(|(x, unit)| inside(*x, *unit)).collect();
+                let (z, log_slope) = process.inside(value);
+                let row = process.see(z, &point, seen, &mut scratch.process);
+                let density = row.log_density() + log_slope - process.units().0.1.ln();
                 let seen = seen.iter().cloned().chain([Arc::new(row)]).collect();
                 (density, Given(Inner::Process { process, seen }))
             }
@@ -121,11 +121,13 @@ impl<'a> Given<'a> {
         match &self.0 {
             Inner::Linear(linear) => linear.add_log_densities(values, mean, spread, out),
             Inner::Process { process, .. } => {
-                let unit = process.units().0;
-                let constant = -0.5 * std::f64::consts::TAU.ln() - unit.1.ln();
-                for ((mean, value), spread) in mean.iter_mut().zip(values).zip(&*spread) {
-                    let off = inside(*value, unit) - *mean;
+                let constant = -0.5 * std::f64::consts::TAU.ln() - process.units().0.1.ln();
+                for (((mean, value), spread), out) in mean.iter_mut().zip(values).zip(&*spread).zip(&mut *out)
+                {
+                    let (z, log_slope) = process.inside(*value);
+                    let off = z - *mean;
                     *mean = off * off / spread;
+                    *out += log_slope;
                 }
                 ln_in_place(spread);
                 for ((out, square), ln) in out.iter_mut().zip(mean).zip(spread) {
@@ -156,12 +158,11 @@ impl<'a> Given<'a> {
     pub fn draws(&self, parents: &[&[f64]], noise: &[f64], scratch: &mut Scratch, out: &mut [f64]) {
         self.moments(noise.len(), parents, scratch);
         let moments = scratch.mean.iter().zip(&scratch.spread);
-        let (unit, share) = match &self.0 {
-            Inner::Linear(linear) => ((0.0, 1.0), linear.degrees.recip()),
-            Inner::Process { process, .. } => (process.units().0, 1.0),
-        };
         for ((out, noise), (mean, spread)) in out.iter_mut().zip(noise).zip(moments) {
-            *out = unit.0 + unit.1 * (mean + (share * spread).sqrt() * noise);
+            *out = match &self.0 {
+                Inner::Linear(linear) => mean + (spread / linear.degrees).sqrt() * noise,
+                Inner::Process { process, .. } => process.outside(mean + spread.sqrt() * noise),
+            };
         }
     }
 

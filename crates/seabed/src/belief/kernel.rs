@@ -140,7 +140,7 @@ fn finish(roots: &mut [f64], decays: &mut [f64]) {
 
 /// Products Σ x x' become covariances.
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
-pub(crate) fn covariances(products: &mut [f64], constant: f64, linear: f64, smooth: f64, kappa: &[f64]) {
+fn covariances(products: &mut [f64], constant: f64, linear: f64, smooth: f64, kappa: &[f64]) {
     for (product, kappa) in products.iter_mut().zip(kappa) {
         *product = constant + linear * *product + smooth * kappa;
     }

@@ -13,6 +13,7 @@ mod process;
 mod saved;
 mod student;
 mod table;
+mod warp;
 
 #[cfg(test)]
 mod tests;
@@ -20,10 +21,11 @@ mod tests;
 pub use file::BeliefFileError;
 pub use given::{Conditional, Given, Scratch};
 pub use graphs::{BeliefError, Family, GraphBelief};
-pub(crate) use kernel::{Kernel, KernelScratch, add_scaled, covariances, dot, matern};
+pub(crate) use kernel::{Kernel, KernelScratch, add_scaled, dot, matern};
 pub use linear::LinearConditional;
 #[cfg(test)]
 pub(crate) use process::Accuracy;
 pub use process::ProcessConditional;
-pub(crate) use process::{MOST_CENTRES, Regression};
-pub use saved::{Saved, from_bytes, read, to_json, to_npz};
+pub(crate) use process::{MOST_CENTRES, Regression, pivots};
+pub use saved::{Saved, from_bytes, read, remembered, remembered_in, to_json, to_json_of, to_npz, to_npz_of};
+pub(crate) use warp::Warp;

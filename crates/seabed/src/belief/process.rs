@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 
 use super::kernel::{Kernel, KernelScratch, add_scaled, dot};
 use super::table::Table;
+use super::warp::Warp;
 use crate::num::matrix::{Cholesky, eigen, product, solve_lower_in_place};
 
 /// Rows up to which all of them may be centres.
@@ -46,7 +47,9 @@ const ROUNDING: f64 = 1e-10;
 pub struct ProcessConditional {
     /// Mean and standard deviation of the value in the rows.
     unit: (f64, f64),
-    /// The same of every parent.
+    /// The curve that the value follows beyond that.
+    warp: Option<Warp>,
+    /// Mean and standard deviation of every parent.
     parent_units: Vec<(f64, f64)>,
     /// All that follows is in these units.
     kernel: Kernel,
@@ -165,9 +168,15 @@ impl ProcessConditional {
         if !(misfit.is_finite() && solved.iter().all(|x| x.is_finite())) {
             return None;
         }
-        let mut process = Self { unit, parent_units, kernel, centres, solved, root, misfit, table: None };
+        let (warp, table) = (None, None);
+        let mut process = Self { unit, warp, parent_units, kernel, centres, solved, root, misfit, table };
         process.table = Table::of(&process, rows);
         Some(process)
+    }
+
+    /// The same for a value that follows a curve: the rows were given along it.
+    pub(crate) fn along(self, warp: Option<Warp>) -> Self {
+        Self { warp, ..self }
     }
 
     /// Number of parents.
@@ -203,6 +212,22 @@ impl ProcessConditional {
     /// Mean and standard deviation of the value, and of every parent.
     pub(super) fn units(&self) -> ((f64, f64), &[(f64, f64)]) {
         (self.unit, &self.parent_units)
+    }
+
+    /// The curve that the value follows.
+    pub(super) fn warp(&self) -> Option<Warp> {
+        self.warp
+    }
+
+    /// A value in units inside, and the logarithm of how fast that grows along the curve.
+    pub(super) fn inside(&self, value: f64) -> (f64, f64) {
+        let u = (value - self.unit.0) / self.unit.1;
+        self.warp.map_or((u, 0.0), |warp| (warp.inside(u), warp.log_slope(u)))
+    }
+
+    /// A value of the data from one in units inside.
+    pub(super) fn outside(&self, z: f64) -> f64 {
+        self.unit.0 + self.unit.1 * self.warp.map_or(z, |warp| warp.outside(z))
     }
 
     /// Mean and variance of every outcome, in units inside, into `mean` and `variance`; `points` hold a column for every
@@ -331,6 +356,12 @@ pub(super) struct ProcessScratch {
 
 /// Covariances that are worked on at a time.
 const CACHE: usize = 8192;
+
+/// The rows through which all can be seen: what they leave unexplained at any row is below `accuracy` of the noise's
+/// variance, or there are as many as are allowed.
+pub(crate) fn pivots(kernel: &Kernel, rows: &Regression, accuracy: f64) -> Vec<usize> {
+    Centres::new(kernel, rows, accuracy).places
+}
 
 /// The rows that stand for all.
 struct Centres {

@@ -1,41 +1,57 @@
-//! Tables as CSV: one column per variable, one row per sample, and optionally a column of targets.
+//! Tables of text: one column per variable, one row per sample, and optionally a column of targets.
 //!
-//! Cells and targets are parsed elsewhere and combined here. Numbers are written
+//! Files, cells and targets are taken apart elsewhere and combined here. We write commas and points; numbers are written
 //! in the shortest form that reads back to the same bits.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use super::cell;
+use super::cell::{Held, Numbers};
 use super::dataset::Dataset;
 use super::error::DataError;
-use super::layout::{Layout, ReadOptions, Role};
+use super::layout::{Layout, ReadOptions, Role, blank_name};
 use super::loaded::Loaded;
+use super::missing::Gaps;
 use super::names::TARGETS_COLUMN;
-use super::records::Records;
+use super::number::Decimal;
+use super::problems::Problems;
+use super::source::Source;
 use super::targets::TargetColumn;
 use super::wording::Place;
 
-/// Reads a CSV file; the format is that of [`write_csv`].
+/// Reads a table of text from a file, as [`read_csv_from`] does.
 pub fn read_csv(path: &Path, options: &ReadOptions) -> Result<Loaded, DataError> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|source| DataError::unreadable(name.clone(), source))?;
     read_csv_from(file, &name, options)
 }
 
-/// Reads CSV from anywhere; messages call it `source_name`.
+/// Reads a table from anywhere; messages call it `source_name`.
 ///
-/// UTF-8, with or without a byte-order mark; the first line holds the names. The column
+/// Text with any of the usual separators, decimals and encodings, perhaps compressed with gzip, or a workbook; what the
+/// options do not say is found out and told in [`Loaded::notes`]. The first line holds the names. The column
 /// `intervention_targets`, if there is one, holds the names of the variables that were set, joined by `;`,
-/// and nothing in an observational row. White space around names and numbers is ignored, empty lines are
-/// skipped, and columns to ignore may hold anything. Every number must be present and finite.
+/// and nothing in an observational row. White space around names and numbers is ignored, empty rows and columns are
+/// skipped, and columns to ignore may hold anything. Rows with a missing value are set aside; all other cells must be
+/// finite numbers.
 pub fn read_csv_from(
     reader: impl Read,
     source_name: &str,
     options: &ReadOptions,
 ) -> Result<Loaded, DataError> {
-    let mut rows = Records::new(reader, source_name);
+    Ok(part_from(reader, source_name, options)?.examined())
+}
+
+/// As [`read_csv_from`], of a file that may be one of several: its values are not examined yet.
+pub(super) fn part_from(
+    reader: impl Read,
+    source_name: &str,
+    options: &ReadOptions,
+) -> Result<Loaded, DataError> {
+    let mut source = Source::open(reader, source_name, options)?;
+    let numbers = Numbers { decimal: source.decimal(options)?, missing: options.missing.clone() };
+    let (mut rows, mut guesses) = source.records();
     let header = rows.header()?;
     if lacks_names(&header) {
         return Err(DataError::NoHeader { file: source_name.to_string() });
@@ -43,38 +59,62 @@ pub fn read_csv_from(
     let layout = Layout::new(source_name, &header, options)?;
     let mut columns: Vec<Vec<f64>> = vec![Vec::new(); layout.names.len()];
     let mut targets = TargetColumn::new(&layout.names);
-    let mut count = 0;
+    let (mut gaps, mut problems) = (Gaps::default(), Problems::default());
     while rows.advance()? {
         let cells = rows.cells();
+        if cells.iter().all(|cell| cell.trim_ascii().is_empty()) {
+            continue;
+        }
         if cells.len() != header.len() {
-            return Err(rows.ragged());
+            problems.take(rows.ragged());
+            continue;
         }
         for ((cell, role), name) in cells.iter().zip(&layout.roles).zip(&header) {
             match role {
-                Role::Variable(node) => match cell::number(cell) {
-                    Some(value) => columns[*node].push(value),
-                    None => {
-                        let text = std::str::from_utf8(cell).map_err(|_| rows.not_utf8())?;
-                        return Err(cell::explain(text, rows.place().column(name), &layout.names));
+                Role::Variable(node) => {
+                    if let Some(value) = numbers.plain(cell) {
+                        columns[*node].push(value);
+                        continue;
                     }
-                },
-                Role::Targets => {
-                    let text = std::str::from_utf8(cell).map_err(|_| rows.not_utf8())?;
-                    targets.push(text, || rows.place())?;
+                    let text = rows.text(cell)?;
+                    let value = match numbers.held(&text) {
+                        Held::Number(read) => {
+                            guesses.thousands |= read.grouped;
+                            read.value
+                        }
+                        Held::Absent(absent) => {
+                            gaps.take(*node, absent, text.trim());
+                            f64::NAN
+                        }
+                        Held::Text => {
+                            problems.take(numbers.explain(&text, rows.place().column(name), &layout.names));
+                            f64::NAN
+                        }
+                    };
+                    columns[*node].push(value);
                 }
-                Role::LeftOut => {}
+                Role::Targets => {
+                    if let Err(problem) = targets.push(&rows.text(cell)?, || rows.place()) {
+                        problems.take(problem);
+                    }
+                }
+                Role::Unnamed(number) if !cell.trim_ascii().is_empty() => {
+                    return Err(blank_name(source_name, *number));
+                }
+                Role::Unnamed(_) | Role::LeftOut => {}
             }
         }
-        count = rows.row();
     }
-    if count == 0 {
+    problems.result(source_name)?;
+    if columns[0].is_empty() {
         return Err(DataError::NoRows { at: Box::new(Place::file(source_name)) });
     }
     columns.iter_mut().for_each(Vec::shrink_to_fit);
-    targets.fill(count);
+    targets.fill(columns[0].len());
+    guesses.latin1 = rows.was_not_utf8();
+    let notes = guesses.told(source_name).into_iter().collect();
     let (sets, set_of_row) = targets.finish();
-    let dataset = Dataset::from_sets(layout.names, columns, sets, set_of_row);
-    Ok(Loaded::new(dataset.map_err(|error| error.in_file(source_name))?, Vec::new()))
+    Loaded::complete(source_name, layout.names, columns, gaps, (sets, set_of_row), notes)
 }
 
 /// Writes a data set as CSV; the column of targets is there if any row has targets.
@@ -125,7 +165,9 @@ pub(super) fn target_texts(dataset: &Dataset) -> Vec<String> {
 
 /// Is the header a row of measurements? Whole numbers count as names: tables without names are often numbered.
 fn lacks_names(header: &[String]) -> bool {
-    let numeric = header.iter().all(|name| name.parse::<f64>().is_ok());
+    let number =
+        |name: &String| [Decimal::Point, Decimal::Comma].iter().any(|decimal| decimal.read(name).is_some());
+    let numeric = header.iter().all(number);
     let counted = header.iter().all(|name| name.bytes().all(|b| b.is_ascii_digit()));
     let mut sorted: Vec<&String> = header.iter().collect();
     sorted.sort_unstable();

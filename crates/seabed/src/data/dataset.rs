@@ -5,6 +5,7 @@
 //! checks again. Files are left to [`csv`](super::csv) and
 //! [`parquet`](super::parquet).
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use crate::graph::{Node, NodeSet};
@@ -195,6 +196,23 @@ impl Dataset {
             regimes: renumbered(&self.regimes, &from).collect(),
             regime_of_row: self.regime_of_row.clone(),
         })
+    }
+
+    /// The same rows in an order that does not depend on that in which they were given: by regime, then by their values
+    /// of the first variable, of the second, and so on. Rows that are equal cannot be told apart.
+    pub(crate) fn in_canonical_rows(&self) -> Dataset {
+        let mut rows: Vec<usize> = (0..self.rows()).collect();
+        rows.sort_by(|&a, &b| {
+            let values = || self.columns.iter().map(|column| column[a].total_cmp(&column[b]));
+            let regimes = self.regime_of_row[a].cmp(&self.regime_of_row[b]);
+            regimes.then_with(|| values().find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
+        });
+        Self {
+            names: self.names.clone(),
+            columns: self.columns.iter().map(|x| rows.iter().map(|&row| x[row]).collect()).collect(),
+            regimes: self.regimes.clone(),
+            regime_of_row: rows.iter().map(|&row| self.regime_of_row[row]).collect(),
+        }
     }
 
     /// The variables that have the same value in every row.

@@ -6,8 +6,11 @@
 
 use std::io;
 
+use super::dialect::Separator;
 use super::graph_error::GraphFileError;
+use super::missing::SetAside;
 use super::names::NameError;
+use super::problems::listed;
 use super::wording::{Excerpt, Place, Remedy, argument, did_you_mean, list};
 
 /// Why data cannot be read, written or put together.
@@ -24,15 +27,51 @@ pub enum DataError {
         /// What to do.
         remedy: Remedy,
     },
-    /// An empty cell, `NA`, `NaN`, a Parquet null.
-    #[error("{at}: {}; {remedy}", missing(.text))]
-    Missing {
-        /// The cell.
-        at: Box<Place>,
-        /// What it holds, if anything.
-        text: Option<Excerpt>,
-        /// What to do.
+    /// Several cells or rows that cannot be used.
+    #[error("{}", listed(.file, .first, *.count))]
+    Several {
+        /// The file.
+        file: String,
+        /// The first ones.
+        first: Vec<DataError>,
+        /// How many there are.
+        count: usize,
+    },
+    /// No row has a value in every column.
+    #[error("{file}: no row is complete: {}; {remedy}", lacking(.aside))]
+    NoCompleteRow {
+        /// The file.
+        file: String,
+        /// What is missing.
+        aside: Box<SetAside>,
+        /// What to do about the column that lacks most.
         remedy: Remedy,
+    },
+    /// A comma that may be one of decimals or of thousands.
+    #[error(
+        "{at}: {text} may have a decimal comma or a comma between thousands, and no other number of the file tells; \
+         say which with --decimal comma or --decimal point"
+    )]
+    AmbiguousComma {
+        /// The first such cell.
+        at: Box<Place>,
+        /// What it holds.
+        text: Excerpt,
+    },
+    /// Decimal commas and decimal points in one file.
+    #[error(
+        "{at}: {comma} has a decimal comma, but {point} ({other}) a point; say which is right with --decimal comma or \
+         --decimal point: cells of the other kind are then listed"
+    )]
+    MixedDecimals {
+        /// The first cell with a comma.
+        at: Box<Place>,
+        /// What it holds.
+        comma: Excerpt,
+        /// The first cell with a point.
+        other: Box<Place>,
+        /// What it holds.
+        point: Excerpt,
     },
     /// An infinity, or a number beyond the range of a double.
     #[error("{at}: {text} is not a finite number; remove the row or correct the value")]
@@ -43,11 +82,7 @@ pub enum DataError {
         text: Excerpt,
     },
     /// A row with more or fewer cells than the header.
-    #[error("{at}: the row has {cells}, the header {header}; {}", if cells > header {
-        "put quotes around cells that contain a comma"
-    } else {
-        "empty cells need their commas too"
-    })]
+    #[error("{at}: the row has {cells}, the header {header}; {}", ragged(cells > header, *.separator))]
     RaggedRow {
         /// The row.
         at: Box<Place>,
@@ -55,6 +90,8 @@ pub enum DataError {
         cells: Cells,
         /// Cells of the header.
         header: Cells,
+        /// What separates them.
+        separator: Separator,
     },
     /// An invalid name.
     #[error("{at}: {reason}")]
@@ -129,17 +166,13 @@ pub enum DataError {
         /// The file.
         at: Box<Place>,
     },
-    /// Bytes that are not UTF-8.
-    #[error("{at}: the text is not UTF-8{}; save the file as UTF-8", if *utf16 {
-        " but UTF-16 (in Excel: \"Unicode text\")"
-    } else {
-        " (perhaps Latin-1 or Windows-1252)"
-    })]
+    /// Bytes that are not UTF-8, although the user says so, or in a file that knows nothing else.
+    #[error(
+        "{at}: the text is not UTF-8 (perhaps Latin-1 or Windows-1252); save the file as UTF-8, or use --encoding latin-1"
+    )]
     NotUtf8 {
         /// The line.
         at: Box<Place>,
-        /// Does it look like UTF-16?
-        utf16: bool,
     },
     /// A row that would take too much memory.
     #[error("{at}: the row that starts here is longer than {} MiB; is a quotation mark missing?", limit >> 20)]
@@ -166,14 +199,6 @@ pub enum DataError {
         found: u64,
         /// How many can be.
         limit: u64,
-    },
-    /// A file whose columns are not separated by commas.
-    #[error("{file}: the columns seem to be separated by {separator}; use commas, and a point for decimals")]
-    WrongSeparator {
-        /// The file.
-        file: String,
-        /// In words.
-        separator: &'static str,
     },
     /// There is no such file.
     #[error("{file}: there is no such file")]
@@ -210,10 +235,55 @@ pub enum DataError {
         file: String,
     },
     /// A kind of file that is not known.
-    #[error("{file}: unknown file type; tables are .csv or .parquet files")]
+    #[error("{file}: unknown file type; tables are {TABLES} files")]
     UnknownKind {
         /// The file.
         file: String,
+    },
+    /// A kind of file that can be read but not written.
+    #[error("{file}: this kind of file is only read; tables are written as .csv or .parquet")]
+    ReadOnlyKind {
+        /// The file.
+        file: String,
+    },
+    /// A workbook that cannot be read.
+    #[error("{file} is not a readable workbook: {problem}")]
+    Workbook {
+        /// The file.
+        file: String,
+        /// What the reader says.
+        problem: String,
+    },
+    /// A workbook without the sheet that was asked for.
+    #[error("{file}: there is no sheet {}; the sheets are {}", Excerpt::new(.sheet), list(.known))]
+    NoSheet {
+        /// The file.
+        file: String,
+        /// The sheet's name.
+        sheet: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// A kind of file that needs a feature of the library.
+    #[error("{file}: this program was built without the feature `{feature}`; use a .csv file")]
+    WithoutFeature {
+        /// The file.
+        file: String,
+        /// The feature.
+        feature: &'static str,
+    },
+    /// Files that are read as one table, with different variables.
+    #[error("{file} does not have the variables of {first}: {}; leave columns out with --ignore, or read the files apart",
+        difference(.missing, .unexpected))]
+    DifferentFiles {
+        /// The first file.
+        first: String,
+        /// The one that differs.
+        file: String,
+        /// Variables of the first file that are not in it.
+        missing: Vec<String>,
+        /// Variables of it that are not in the first file.
+        unexpected: Vec<String>,
     },
     /// `--ignore` of a column that is not there.
     #[error("{file}: there is no column {} to ignore{}; the columns are {}",
@@ -235,12 +305,6 @@ pub enum DataError {
         file: String,
         /// What the decoder says.
         problem: String,
-    },
-    /// A Parquet file where only CSV can be read.
-    #[error("{file}: this program was built without the feature `parquet`; use a .csv file")]
-    WithoutParquet {
-        /// The file.
-        file: String,
     },
     /// A Parquet column that does not hold numbers.
     #[error("{at}: the values are of type {kind}, not numbers; {remedy}")]
@@ -330,16 +394,39 @@ impl DataError {
 
     /// The same error with the file that it happened in.
     pub(super) fn in_file(mut self, file: &str) -> Self {
-        use DataError::{Missing, Name, NoRows, NoVariables, NotFinite};
-        if let Name { at, .. }
-        | NoRows { at }
-        | NoVariables { at }
-        | NotFinite { at, .. }
-        | Missing { at, .. } = &mut self
-        {
+        use DataError::{Name, NoRows, NoVariables, NotFinite};
+        if let Name { at, .. } | NoRows { at } | NoVariables { at } | NotFinite { at, .. } = &mut self {
             at.file = Some(file.to_string());
         }
         self
+    }
+
+    /// Where it is, what is wrong and what to do, for a cell or a row; other errors are all in the second part.
+    pub(super) fn parts(&self) -> (Place, String, String) {
+        use DataError::{
+            EmptyTarget, NotANumber, NotATarget, NotFinite, NumericTarget, RaggedRow, RepeatedTarget,
+            UnknownTarget,
+        };
+        let at = match self {
+            NotANumber { at, .. }
+            | NotFinite { at, .. }
+            | RaggedRow { at, .. }
+            | UnknownTarget { at, .. }
+            | NotATarget { at, .. }
+            | NumericTarget { at, .. }
+            | RepeatedTarget { at, .. }
+            | EmptyTarget { at, .. } => at,
+            other => return (Place::default(), other.to_string(), String::new()),
+        };
+        let (place, message) = (Place::clone(at), self.to_string());
+        let message = message.strip_prefix(&format!("{at}: ")).unwrap_or(&message);
+        match self {
+            NotANumber { text, remedy, .. } => (place, format!("{text} is not a number"), remedy.to_string()),
+            _ => {
+                let (what, remedy) = message.split_once("; ").unwrap_or((message, ""));
+                (place, what.to_string(), remedy.to_string())
+            }
+        }
     }
 }
 
@@ -353,8 +440,24 @@ impl std::fmt::Display for Cells {
     }
 }
 
-fn missing(text: &Option<Excerpt>) -> String {
-    text.as_ref().map_or("the cell is empty".into(), |text| format!("{text} stands for a missing value"))
+/// The names of tables that can be read.
+const TABLES: &str = ".csv, .tsv, .txt, .xlsx or .parquet (text also with .gz)";
+
+fn ragged(more: bool, separator: Separator) -> String {
+    match (more, separator) {
+        (true, Separator::Comma) => {
+            "put quotes around cells that contain a comma; numbers with decimal commas need \
+                                     semicolons or tabs between the cells"
+                .into()
+        }
+        (true, _) => format!("put quotes around cells that contain {}", separator.plural()),
+        (false, _) => format!("empty cells need their {} too", separator.plural()),
+    }
+}
+
+fn lacking(aside: &SetAside) -> String {
+    let (column, count) = aside.columns.first().map_or(("", 0), |(column, count)| (column.as_str(), *count));
+    format!("column {} has no value in {count} of {} rows", Excerpt::new(column), aside.of)
 }
 
 fn difference(missing: &[String], unexpected: &[String]) -> String {

@@ -4,50 +4,127 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::csv::{read_csv_from, write_csv};
+use super::csv::{part_from, write_csv};
 use super::dataset::Dataset;
 use super::error::DataError;
 use super::layout::ReadOptions;
 use super::loaded::Loaded;
+use super::names::closest;
 use super::observed::ObservedReader;
 #[cfg(feature = "parquet")]
-use super::parquet::{read_parquet, write_parquet};
+use super::parquet::{part_of_parquet, write_parquet};
 use crate::observer::Observer;
 
+/// How a table is stored.
 enum Kind {
-    Csv,
+    /// Text or a workbook, perhaps compressed; the bytes tell.
+    Text,
     #[cfg(feature = "parquet")]
     Parquet,
 }
 
-/// Reads a table, `.csv` or `.parquet`.
+/// The name that stands for standard input.
+pub const STANDARD_INPUT: &str = "-";
+
+/// Reads a table: `.csv`, `.tsv`, `.txt`, `.xlsx` or `.parquet`, text also compressed (`.gz`), or standard input (`-`).
 pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Loaded, DataError> {
-    read_table_observed(path, options, &())
+    read_tables(&[path], options, &())
 }
 
-/// As [`read_table`], watched; Parquet, which takes a fraction of the time, is not.
-pub fn read_table_observed(
-    path: &Path,
+/// Reads several files as one table, watched: columns are matched by name, and a file without a column of targets holds
+/// observations. A column to ignore must be in one of the files. Parquet, which takes a fraction of the time, is not watched.
+pub fn read_tables(
+    paths: &[impl AsRef<Path>],
     options: &ReadOptions,
     observer: &dyn Observer,
 ) -> Result<Loaded, DataError> {
+    let Some((first, others)) = paths.split_first() else {
+        return Err(DataError::NotFound { file: String::new() });
+    };
+    if others.is_empty() {
+        return Ok(read_part(first.as_ref(), options, observer)?.examined());
+    }
+    let mut unknown = options.ignore.clone();
+    let mut all: Option<Loaded> = None;
+    for path in paths {
+        let path = path.as_ref();
+        let part = read_ignoring_some(path, options, &mut unknown, observer)?;
+        let Some(all) = &mut all else {
+            all = Some(part);
+            continue;
+        };
+        all.dataset.append(&part.dataset).map_err(|error| match error {
+            DataError::DifferentNames { missing, unexpected } => DataError::DifferentFiles {
+                first: shown(first.as_ref()),
+                file: shown(path),
+                missing,
+                unexpected,
+            },
+            other => other,
+        })?;
+        all.notes.extend(part.notes);
+        all.warnings.extend(part.warnings);
+    }
+    let all = all.expect("there is a first file");
+    match unknown.first() {
+        None => Ok(all.examined()),
+        Some(column) => Err(DataError::NothingToIgnore {
+            file: format!("{} files", paths.len()),
+            column: column.clone(),
+            known: all.dataset.names().to_vec(),
+            suggestion: closest(column, all.dataset.names()).map(str::to_string),
+        }),
+    }
+}
+
+/// Reads one of several files: those columns are ignored that it has. Names found are removed from `unknown`.
+fn read_ignoring_some(
+    path: &Path,
+    options: &ReadOptions,
+    unknown: &mut Vec<String>,
+    observer: &dyn Observer,
+) -> Result<Loaded, DataError> {
+    let mut options = options.clone();
+    loop {
+        match read_part(path, &options, observer) {
+            Err(DataError::NothingToIgnore { column, .. }) => {
+                options.ignore.retain(|name| name.trim() != column);
+            }
+            other => {
+                unknown.retain(|name| !options.ignore.contains(name));
+                return other;
+            }
+        }
+    }
+}
+
+/// A single file, its values not examined yet.
+fn read_part(path: &Path, options: &ReadOptions, observer: &dyn Observer) -> Result<Loaded, DataError> {
+    let name = shown(path);
+    if path == Path::new(STANDARD_INPUT) {
+        return part_from(ObservedReader::new(io::stdin().lock(), 0, observer), &name, options);
+    }
     match kind(path)? {
-        Kind::Csv => {
-            let name = path.display().to_string();
+        Kind::Text => {
             let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
             let (bytes, file) = opened.map_err(|source| DataError::unreadable(name.clone(), source))?;
-            read_csv_from(ObservedReader::new(file, bytes, observer), &name, options)
+            part_from(ObservedReader::new(file, bytes, observer), &name, options)
         }
         #[cfg(feature = "parquet")]
-        Kind::Parquet => read_parquet(path, options),
+        Kind::Parquet => part_of_parquet(path, options),
     }
+}
+
+/// The file as messages call it.
+fn shown(path: &Path) -> String {
+    if path == Path::new(STANDARD_INPUT) { "standard input".into() } else { path.display().to_string() }
 }
 
 /// Writes a table, `.csv` or `.parquet`, [atomically](write_atomically).
 pub fn write_table(path: &Path, dataset: &Dataset) -> Result<(), DataError> {
-    let kind = kind(path)?;
+    let kind = written_kind(path)?;
     let written = write_atomically(path, |writer| match kind {
-        Kind::Csv => write_csv(writer, dataset),
+        Kind::Text => write_csv(writer, dataset),
         #[cfg(feature = "parquet")]
         Kind::Parquet => write_parquet(writer, dataset),
     });
@@ -56,26 +133,48 @@ pub fn write_table(path: &Path, dataset: &Dataset) -> Result<(), DataError> {
 
 /// Is the path the name of a table that can be written? For programs that write other files first.
 pub fn check_table_path(path: &Path) -> Result<(), DataError> {
-    kind(path).map(|_| ())
+    written_kind(path).map(|_| ())
+}
+
+/// Is this the name of a table that can be read, rather than of something else?
+pub fn is_table_path(path: &Path) -> bool {
+    path == Path::new(STANDARD_INPUT) || (kind(path).is_ok() && !path.is_dir())
+}
+
+fn written_kind(path: &Path) -> Result<Kind, DataError> {
+    match (kind(path)?, extension(path).as_deref()) {
+        (Kind::Text, extension) if extension != Some("csv") => {
+            Err(DataError::ReadOnlyKind { file: path.display().to_string() })
+        }
+        (kind, _) => Ok(kind),
+    }
+}
+
+fn extension(path: &Path) -> Option<String> {
+    path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase)
 }
 
 fn kind(path: &Path) -> Result<Kind, DataError> {
-    let extension = path.extension().and_then(|e| e.to_str()).map(str::to_lowercase);
-    match extension.as_deref() {
-        Some("csv") => Ok(Kind::Csv),
+    let file = || path.display().to_string();
+    let compressed = extension(path).as_deref() == Some("gz");
+    let inner =
+        if compressed { path.file_stem().map(Path::new).and_then(extension) } else { extension(path) };
+    match inner.as_deref() {
+        Some("csv" | "tsv" | "tab" | "txt" | "dat" | "xlsx" | "xlsm") => Ok(Kind::Text),
         #[cfg(feature = "parquet")]
-        Some("parquet") => Ok(Kind::Parquet),
+        Some("parquet") if !compressed => Ok(Kind::Parquet),
         #[cfg(not(feature = "parquet"))]
-        Some("parquet") => Err(DataError::WithoutParquet { file: path.display().to_string() }),
-        _ if path.is_dir() => Err(DataError::Directory { file: path.display().to_string() }),
-        _ => Err(DataError::UnknownKind { file: path.display().to_string() }),
+        Some("parquet") if !compressed => Err(DataError::WithoutFeature { file: file(), feature: "parquet" }),
+        _ if path.is_dir() => Err(DataError::Directory { file: file() }),
+        _ => Err(DataError::UnknownKind { file: file() }),
     }
 }
 
 /// Writes a file so that readers see the old one or the new one, whole, and nothing is left behind on failure.
 ///
 /// The bytes go to a temporary file in the same directory, are synced to disk, and take the place of `path`
-/// only then. A symbolic link keeps pointing at its file, and the permissions of a file that is replaced are
+/// only then. A symbolic link within its folder keeps pointing at its file, one that leads out of it is refused, and the
+/// permissions of a file that is replaced are
 /// kept. What is not a regular file (`/dev/stdout`, a pipe) is written to directly.
 pub fn write_atomically(
     path: &Path,
@@ -103,6 +202,19 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
     open_part(path).map(|_| ())
 }
 
+/// Where a file really is; refused if it is a symbolic link that leads out of its folder, because whoever made the link
+/// decides what is replaced there.
+fn within_folder(path: &Path) -> io::Result<PathBuf> {
+    let place = fs::canonicalize(path)?;
+    let is_link = fs::symlink_metadata(path)?.is_symlink();
+    if is_link && !place.starts_with(fs::canonicalize(directory_of(path))?) {
+        let problem =
+            format!("it is a symbolic link to {}, outside of its folder; name that file", place.display());
+        return Err(io::Error::other(problem));
+    }
+    Ok(place)
+}
+
 /// A temporary file, which is to take the place of `path` and of what was there `before`.
 struct Part {
     path: PathBuf,
@@ -122,7 +234,7 @@ fn open_part(path: &Path) -> io::Result<Option<Part>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
-    let path: PathBuf = if before.is_some() { fs::canonicalize(path)? } else { path.to_path_buf() };
+    let path: PathBuf = if before.is_some() { within_folder(path)? } else { path.to_path_buf() };
     let directory = directory_of(&path);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".seabed-").suffix(".part");
@@ -195,6 +307,14 @@ mod tests {
         assert_eq!(fs::read(&file).unwrap(), b"new");
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
 
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::write(elsewhere.path().join("theirs"), "old").unwrap();
+        let out = directory.path().join("out");
+        symlink(elsewhere.path().join("theirs"), &out).unwrap();
+        let refusal = write_atomically(&out, |w| w.write_all(b"new")).unwrap_err().to_string();
+        assert!(refusal.starts_with("it is a symbolic link to "), "{refusal}");
+        assert_eq!(fs::read(elsewhere.path().join("theirs")).unwrap(), b"old");
+
         let fresh = directory.path().join("fresh");
         write_atomically(&fresh, |w| w.write_all(b"x")).unwrap();
         fs::write(directory.path().join("plain"), "x").unwrap();
@@ -204,7 +324,15 @@ mod tests {
 
     #[test]
     fn other_extensions_are_refused() {
-        let error = read_table(Path::new("data.xlsx"), &ReadOptions::default()).unwrap_err();
-        assert_eq!(error.to_string(), "data.xlsx: unknown file type; tables are .csv or .parquet files");
+        let error = read_table(Path::new("data.pdf"), &ReadOptions::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "data.pdf: unknown file type; tables are .csv, .tsv, .txt, .xlsx or .parquet (text also with .gz) files"
+        );
+        let error = check_table_path(Path::new("data.xlsx")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "data.xlsx: this kind of file is only read; tables are written as .csv or .parquet"
+        );
     }
 }

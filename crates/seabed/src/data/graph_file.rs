@@ -13,8 +13,10 @@ use crate::graph::{CycleError, Dag, EssentialGraph, Node};
 
 use super::error::DataError;
 use super::graph_error::GraphFileError;
+use super::layout::ReadOptions;
 use super::names::{NameError, check_names, check_numbered, closest, index, trimmed};
 use super::records::Records;
+use super::source::Source;
 use super::wording::{Excerpt, Place};
 
 /// The header of an edge list.
@@ -103,7 +105,8 @@ pub fn read_graph(path: &Path) -> Result<GraphFile, DataError> {
 /// A header `source,target` begins an edge list. Any other header names the nodes of a matrix, whose rows may
 /// begin with their own names, in the order of the header.
 pub fn read_graph_from(reader: impl Read, source_name: &str) -> Result<GraphFile, DataError> {
-    let mut rows = Records::new(reader, source_name);
+    let source = Source::open(reader, source_name, &ReadOptions::default())?;
+    let (mut rows, _) = source.records();
     let header = rows.header()?;
     if header == EDGE_LIST {
         read_edge_list(rows, source_name)
@@ -124,7 +127,8 @@ fn read_edge_list<R: Read>(mut rows: Records<R>, file: &str) -> Result<GraphFile
         }
         let mut ends = [0; 2];
         for (k, (cell, end)) in rows.cells().iter().zip(&mut ends).enumerate() {
-            let name = trimmed(std::str::from_utf8(cell).map_err(|_| rows.not_utf8())?);
+            let name = rows.text(cell)?;
+            let name = trimmed(&name);
             *end = match nodes.get(name) {
                 Some(&node) => node,
                 None if name.is_empty() => {
@@ -182,17 +186,17 @@ fn read_matrix<R: Read>(
         if cells.len() != names.len() + usize::from(row_names) {
             return Err(rows.ragged());
         }
-        let text = |k: usize| std::str::from_utf8(&cells[k]).map(trimmed).map_err(|_| rows.not_utf8());
+        let text = |k: usize| rows.text(&cells[k]).map(|text| trimmed(&text).to_string());
         if row_names && text(0)? != names[from] {
-            let (row, column) = (Excerpt::new(text(0)?), Excerpt::new(&names[from]));
+            let (row, column) = (Excerpt::new(&text(0)?), Excerpt::new(&names[from]));
             return Err(GraphFileError::RowName { at: Box::new(rows.place()), row, column }.into());
         }
         let mut edges = Vec::with_capacity(names.len());
         for (to, name) in names.iter().enumerate() {
             let text = text(to + usize::from(row_names))?;
             let at = || Box::new(rows.place().column(name));
-            let edge =
-                edge(text).ok_or_else(|| GraphFileError::NotAnEdge { at: at(), text: Excerpt::new(text) })?;
+            let edge = edge(&text)
+                .ok_or_else(|| GraphFileError::NotAnEdge { at: at(), text: Excerpt::new(&text) })?;
             if edge && from == to {
                 return Err(GraphFileError::SelfLoop { at: at(), node: Excerpt::new(name) }.into());
             }

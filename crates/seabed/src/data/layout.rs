@@ -4,15 +4,35 @@
 
 use crate::graph::Node;
 
+use super::dialect::Separator;
+use super::encoding::Encoding;
 use super::error::DataError;
 use super::names::{NameError, Names, TARGETS_COLUMN, check_numbered, closest, trimmed};
+use super::number::Decimal;
 use super::wording::{Excerpt, Place};
 
-/// How a table is read.
+/// How a table is read; what is `None` is found out from the file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ReadOptions {
     /// Names of columns to leave out, whatever they hold; each must be there.
     pub ignore: Vec<String>,
+    /// What separates the cells of a text file.
+    pub separator: Option<Separator>,
+    /// What begins the decimals.
+    pub decimal: Option<Decimal>,
+    /// The encoding of a text file.
+    pub encoding: Option<Encoding>,
+    /// The sheet of a workbook, instead of the first one that is not empty.
+    pub sheet: Option<String>,
+    /// Texts that stand for a missing value, besides `NA`, `n.d.`, `<0.5` and the like.
+    pub missing: Vec<String>,
+}
+
+impl ReadOptions {
+    /// The usual options, leaving out some columns.
+    pub fn ignoring(columns: &[String]) -> Self {
+        Self { ignore: columns.to_vec(), ..Self::default() }
+    }
 }
 
 /// What a column is.
@@ -21,6 +41,13 @@ pub(super) enum Role {
     Variable(Node),
     Targets,
     LeftOut,
+    /// Without a name, at this place counted from 1: spreadsheets leave empty columns behind.
+    Unnamed(usize),
+}
+
+/// The error of a column that holds something, but has no name.
+pub(super) fn blank_name(file: &str, column: usize) -> DataError {
+    DataError::Name { at: Box::new(Place::file(file)), reason: NameError::Blank { column } }
 }
 
 /// What every column of a file is.
@@ -57,6 +84,8 @@ impl Layout {
                     return Err(name_error(NameError::Duplicate { name, first, second: k + 1 }));
                 }
                 roles.push(Role::Targets);
+            } else if name.is_empty() {
+                roles.push(Role::Unnamed(k + 1));
             } else {
                 roles.push(Role::Variable(names.len()));
                 names.push(name.clone());
@@ -77,7 +106,7 @@ mod tests {
 
     fn layout(header: &[&str], ignore: &[&str]) -> Result<Layout, DataError> {
         let strings = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        Layout::new("f.csv", &strings(header), &ReadOptions { ignore: strings(ignore) })
+        Layout::new("f.csv", &strings(header), &ReadOptions::ignoring(&strings(ignore)))
     }
 
     #[test]

@@ -1,7 +1,13 @@
 //! The result of reading a table: the data, and warnings.
 
+use crate::graph::NodeSet;
+
+use super::cell::like_targets;
 use super::dataset::Dataset;
-use super::wording::{Excerpt, argument};
+use super::error::DataError;
+use super::missing::{Gaps, SetAside};
+use super::names::Names;
+use super::wording::{Excerpt, Remedy, argument};
 
 /// A data set as it was read, with what the user may want to know about it.
 #[derive(Clone, PartialEq, Debug)]
@@ -10,6 +16,8 @@ pub struct Loaded {
     pub dataset: Dataset,
     /// What is unusual, in the order of the columns.
     pub warnings: Vec<DataWarning>,
+    /// What was found out about a file that its user did not say, a line for each file.
+    pub notes: Vec<String>,
 }
 
 /// Something unusual in a table that could be read.
@@ -37,10 +45,38 @@ pub enum DataWarning {
         /// Its name.
         column: String,
     },
+    /// Rows with missing values.
+    #[error("{0}")]
+    SetAside(SetAside),
 }
 
 impl Loaded {
-    pub(super) fn new(dataset: Dataset, mut warnings: Vec<DataWarning>) -> Self {
+    /// The rows without gaps; `targets` are sets and, for every row, the index of its set.
+    pub(super) fn complete(
+        file: &str,
+        names: Names,
+        mut columns: Vec<Vec<f64>>,
+        gaps: Gaps,
+        (sets, mut set_of_row): (Vec<NodeSet>, Vec<u32>),
+        notes: Vec<String>,
+    ) -> Result<Self, DataError> {
+        let aside = gaps.close(&names, &mut columns, &mut set_of_row);
+        if let Some(aside) = aside.as_ref().filter(|aside| aside.rows == aside.of) {
+            let worst = aside.columns.first().map_or("", |(name, _)| name);
+            let remedy =
+                if like_targets(worst) { Remedy::CallItTargets } else { Remedy::LeaveOut(worst.to_string()) };
+            let (file, aside) = (file.to_string(), Box::new(aside.clone()));
+            return Err(DataError::NoCompleteRow { file, aside, remedy });
+        }
+        let dataset =
+            Dataset::from_sets(names, columns, sets, set_of_row).map_err(|error| error.in_file(file))?;
+        let warnings = aside.map(DataWarning::SetAside).into_iter().collect();
+        Ok(Self { dataset, warnings, notes })
+    }
+
+    /// Adds what is unusual about the values.
+    pub(super) fn examined(self) -> Self {
+        let Self { dataset, mut warnings, notes } = self;
         // A single row would be constant in every column.
         if dataset.rows() > 1 {
             for node in dataset.constant_columns() {
@@ -55,7 +91,7 @@ impl Loaded {
                 counters.map(|node| DataWarning::RowCounter { column: dataset.names()[node].clone() }),
             );
         }
-        Self { dataset, warnings }
+        Self { dataset, warnings, notes }
     }
 }
 

@@ -8,34 +8,52 @@
 mod cell;
 pub mod csv;
 mod dataset;
+mod dialect;
+mod encoding;
 mod error;
 pub mod files;
 mod graph_error;
 pub mod graph_file;
 mod layout;
 mod loaded;
+mod missing;
 mod names;
+mod number;
 mod observed;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+mod problems;
 mod records;
 mod sheet;
+mod source;
+mod summary;
 mod targets;
+mod traps;
 mod wording;
+mod xlsx;
 
 pub use self::csv::{read_csv, read_csv_from, write_csv};
 #[cfg(feature = "parquet")]
-pub use self::parquet::{read_parquet, write_parquet};
+pub use self::parquet::{read_parquet, read_parquet_from, write_parquet};
+pub use cell::Numbers;
 pub use dataset::{Dataset, MOST_VALUE};
+pub use dialect::Separator;
+pub use encoding::Encoding;
 pub use error::{Cells, DataError};
 pub use files::{
-    check_table_path, check_writable, read_table, read_table_observed, write_atomically, write_table,
+    STANDARD_INPUT, check_table_path, check_writable, is_table_path, read_table, read_tables,
+    write_atomically, write_table,
 };
 pub use graph_error::GraphFileError;
 pub use graph_file::{GraphFile, read_graph, read_graph_from, write_graph, write_matrix};
 pub use layout::ReadOptions;
 pub use loaded::{DataWarning, Loaded};
+pub use missing::SetAside;
 pub use names::{NameError, Names, TARGET_SEPARATOR, TARGETS_COLUMN, check_names, closest, position};
+pub use number::Decimal;
 pub use observed::ObservedReader;
-pub use sheet::{Sheet, SheetRow, cell_value};
+pub use sheet::{Sheet, SheetRow};
+pub use summary::{DataSummary, ValueKind, VariableSummary};
+pub use traps::{far_values, traps};
 pub use wording::{Excerpt, Place, Remedy, did_you_mean};
+pub use xlsx::{WorkbookCell, write_workbook};

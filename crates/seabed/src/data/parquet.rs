@@ -1,29 +1,30 @@
 //! Tables as Parquet: the same columns as in CSV, numbers as doubles, targets as text.
 //!
-//! Reads every plain numeric type that pandas, Arrow and R write; a null is an
-//! empty cell. Layout, targets and checks are those of all tables.
+//! Reads every plain numeric type that pandas, Arrow and R write; a null or NaN
+//! is a missing value. Layout, targets and checks are those of all tables.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnDescriptor, Type};
 
-use super::cell;
 use super::csv::target_texts;
 use super::dataset::Dataset;
 use super::error::DataError;
-use super::layout::{Layout, ReadOptions, Role};
+use super::layout::{Layout, ReadOptions, Role, blank_name};
 use super::loaded::{DataWarning, Loaded};
+use super::missing::{Absent, Gaps};
 use super::names::{TARGETS_COLUMN, trimmed};
 use super::targets::TargetColumn;
 use super::wording::{Excerpt, Place, Remedy};
@@ -43,17 +44,34 @@ const MOST_VALUES: u64 = 1 << 29;
 
 /// Reads a Parquet file; nothing nested, numbers of any type, targets as text.
 pub fn read_parquet(path: &Path, options: &ReadOptions) -> Result<Loaded, DataError> {
+    Ok(part_of_parquet(path, options)?.examined())
+}
+
+/// As [`read_parquet`], of a file that may be one of several: its values are not examined yet.
+pub(super) fn part_of_parquet(path: &Path, options: &ReadOptions) -> Result<Loaded, DataError> {
     let name = path.display().to_string();
     let unreadable = |source| DataError::unreadable(name.clone(), source);
     let file = File::open(path).map_err(unreadable)?;
     if file.metadata().map_err(unreadable)?.is_dir() {
         return Err(DataError::Directory { file: name });
     }
-    // The decoder refuses most damaged pages but panics on a few. Nothing outlives the attempt, so
-    // nothing is left half done.
+    decode(file, &name, options)
+}
+
+/// As [`read_parquet`], from the content of a file; messages call it `name`.
+pub fn read_parquet_from(content: Vec<u8>, name: &str, options: &ReadOptions) -> Result<Loaded, DataError> {
+    Ok(decode(Bytes::from(content), name, options)?.examined())
+}
+
+/// The decoder refuses most damaged pages but panics on a few. Nothing outlives the attempt, so nothing is left half done.
+fn decode(
+    content: impl ChunkReader + 'static,
+    name: &str,
+    options: &ReadOptions,
+) -> Result<Loaded, DataError> {
     let attempt = || {
-        let reader = SerializedFileReader::new(file).map_err(|source| damaged(&name, source))?;
-        read(&reader, &name, options)
+        let reader = SerializedFileReader::new(content).map_err(|source| damaged(name, source))?;
+        read(&reader, name, options)
     };
     let decoded = std::thread::scope(|scope| {
         // On a thread of its own, whose name a program's panic hook can recognise.
@@ -62,8 +80,8 @@ pub fn read_parquet(path: &Path, options: &ReadOptions) -> Result<Loaded, DataEr
     });
     match decoded {
         Ok(Ok(loaded)) => loaded,
-        Ok(Err(_)) => Err(corrupt(&name, "a page cannot be decoded")),
-        Err(source) => Err(unreadable(source)),
+        Ok(Err(_)) => Err(corrupt(name, "a page cannot be decoded")),
+        Err(source) => Err(DataError::unreadable(name.to_string(), source)),
     }
 }
 
@@ -91,6 +109,7 @@ fn read(reader: &dyn FileReader, file: &str, options: &ReadOptions) -> Result<Lo
                 }
                 Role::Targets if is_null(&columns[column]) => {}
                 Role::Targets => read_targets(chunk()?, rows, &mut targets, file)?,
+                Role::Unnamed(number) => return Err(blank_name(file, *number)),
                 Role::LeftOut => {}
             }
         }
@@ -106,8 +125,13 @@ fn read(reader: &dyn FileReader, file: &str, options: &ReadOptions) -> Result<Lo
     if set_of_row.len() != rows || values.iter().any(|column| column.len() != rows) {
         return Err(corrupt(file, "its columns have different lengths"));
     }
-    let dataset = Dataset::from_sets(layout.names, values, sets, set_of_row);
-    Ok(Loaded::new(dataset.map_err(|error| error.in_file(file))?, warnings))
+    let mut gaps = Gaps::default();
+    for (node, column) in values.iter().enumerate() {
+        column.iter().filter(|value| value.is_nan()).for_each(|_| gaps.take(node, Absent::Missing, ""));
+    }
+    let mut loaded = Loaded::complete(file, layout.names, values, gaps, (sets, set_of_row), Vec::new())?;
+    loaded.warnings.splice(0..0, warnings);
+    Ok(loaded)
 }
 
 fn damaged(file: &str, source: ParquetError) -> DataError {
@@ -235,7 +259,7 @@ fn kind_of(column: &ColumnDescriptor) -> String {
     }
 }
 
-/// Appends a chunk of a variable, up to `rows` in all; `place` is that of a row of the table.
+/// Appends a chunk of a variable, up to `rows` in all, NaN where there is no value; `place` is that of a row of the table.
 fn read_numbers(
     chunk: ColumnReader,
     unsigned: bool,
@@ -251,9 +275,12 @@ fn read_numbers(
         match value {
             // Pages can claim more rows than the file does, and a few bytes can stand for more than fits in memory.
             _ if into.len() == rows => return Err(corrupt(file, "a column has too many rows")),
-            Some(value) if value.is_finite() => into.push(value),
-            Some(value) => return Err(not_finite(value, place(into.len()))),
-            None => return Err(cell::empty(place(into.len()))),
+            None => into.push(f64::NAN),
+            Some(value) if value.is_finite() || value.is_nan() => into.push(value),
+            Some(value) => {
+                let (at, text) = (Box::new(place(into.len())), Excerpt::new(&value.to_string()));
+                return Err(DataError::NotFinite { at, text });
+            }
         }
         Ok(())
     };
@@ -267,13 +294,6 @@ fn read_numbers(
         DoubleColumnReader(chunk) => each(chunk, file, |v| push(v.copied())),
         _ => Err(corrupt(file, "a column is not of the type that the schema says")),
     }
-}
-
-fn not_finite(value: f64, at: Place) -> DataError {
-    if value.is_nan() {
-        return cell::explain("NaN", at, &[]);
-    }
-    DataError::NotFinite { at: Box::new(at), text: Excerpt::new(&value.to_string()) }
 }
 
 fn read_targets(
@@ -291,7 +311,7 @@ fn read_targets(
         }
         let place = Place::file(file).row(targets.rows() + 1);
         let text = std::str::from_utf8(value.map_or(&[], ByteArray::data))
-            .map_err(|_| DataError::NotUtf8 { at: Box::new(place.clone()), utf16: false })?;
+            .map_err(|_| DataError::NotUtf8 { at: Box::new(place.clone()) })?;
         targets.push(text, || place)
     })
 }

@@ -1,12 +1,16 @@
-//! Rows of cells out of a CSV file: encoding, separators, quotes and sizes.
+//! Rows of cells out of the text of a table: separators, quotes and sizes.
 //!
-//! Memory stays bounded whatever the file holds. What the cells mean is left to
+//! How the text is written is found out in [`source`](super::source). Memory stays bounded whatever the file holds. What the cells mean is left to
 //! [`csv`](super::csv) and [`graph_file`](super::graph_file).
 
+use std::borrow::Cow;
+use std::cell::Cell;
 use std::io::{self, Read};
 
 use csv::{ByteRecord, ErrorKind, ReaderBuilder};
 
+use super::dialect::Separator;
+use super::encoding;
 use super::error::{Cells, DataError};
 use super::names::trimmed;
 use super::wording::Place;
@@ -29,17 +33,31 @@ pub(super) struct Records<R: Read> {
     row: usize,
     /// The line where reading the present row began; empty lines may come first.
     began: u64,
+    separator: Separator,
+    strictly_utf8: bool,
+    not_utf8: Cell<bool>,
 }
 
 impl<R: Read> Records<R> {
-    pub(super) fn new(reader: R, file: &str) -> Self {
+    pub(super) fn new(reader: R, file: &str, separator: Separator, strictly_utf8: bool) -> Self {
         let bounded = Bounded { inner: reader.chain(END), since_row: 0, line_end: None, ended: false };
         let reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
+            .delimiter(separator.byte())
             .buffer_capacity(1 << 18)
             .from_reader(bounded);
-        Self { reader, file: file.to_string(), record: ByteRecord::new(), columns: 0, row: 0, began: 1 }
+        Self {
+            reader,
+            file: file.to_string(),
+            record: ByteRecord::new(),
+            columns: 0,
+            row: 0,
+            began: 1,
+            separator,
+            strictly_utf8,
+            not_utf8: Cell::new(false),
+        }
     }
 
     /// The names in the first line, without the white space around them.
@@ -56,22 +74,22 @@ impl<R: Read> Records<R> {
                 limit: MOST_COLUMNS as u64,
             });
         }
-        let marked = self.record[0].starts_with(b"\xff\xfe") || self.record[0].starts_with(b"\xfe\xff");
-        if marked || self.record.as_slice().contains(&0) {
-            return Err(DataError::NotUtf8 { at: Box::new(self.place()), utf16: true });
+        let names = self.record.iter().map(|cell| Ok(trimmed(&self.text(cell)?).to_string()));
+        names.collect()
+    }
+
+    /// The text of a cell of this row.
+    pub(super) fn text<'c>(&self, cell: &'c [u8]) -> Result<Cow<'c, str>, DataError> {
+        let text = encoding::text(cell, self.strictly_utf8);
+        if matches!(text, Some(Cow::Owned(_))) {
+            self.not_utf8.set(true);
         }
-        let names = self.record.iter().map(|cell| match std::str::from_utf8(cell) {
-            Ok(name) => Ok(trimmed(name).to_string()),
-            Err(_) => Err(self.not_utf8()),
-        });
-        let names: Vec<String> = names.collect::<Result<_, _>>()?;
-        if let [name] = names.as_slice() {
-            let separators = [(';', "semicolons"), ('\t', "tabs")];
-            if let Some((_, separator)) = separators.into_iter().find(|&(c, _)| name.contains(c)) {
-                return Err(DataError::WrongSeparator { file: self.file.clone(), separator });
-            }
-        }
-        Ok(names)
+        text.ok_or_else(|| DataError::NotUtf8 { at: Box::new(self.place()) })
+    }
+
+    /// Were there cells that are not UTF-8?
+    pub(super) fn was_not_utf8(&self) -> bool {
+        self.not_utf8.get()
     }
 
     /// Goes to the next row; false if there is none.
@@ -84,11 +102,6 @@ impl<R: Read> Records<R> {
     #[inline]
     pub(super) fn cells(&self) -> &ByteRecord {
         &self.record
-    }
-
-    /// Number of rows up to this one, the header not counted.
-    pub(super) fn row(&self) -> usize {
-        self.row
     }
 
     /// Where this row is.
@@ -120,12 +133,8 @@ impl<R: Read> Records<R> {
     /// The error for a row with the wrong number of cells.
     pub(super) fn ragged(&self) -> DataError {
         let at = Box::new(self.place());
-        DataError::RaggedRow { at, cells: Cells(self.record.len()), header: Cells(self.columns) }
-    }
-
-    /// The error for bytes in this row that are not UTF-8.
-    pub(super) fn not_utf8(&self) -> DataError {
-        DataError::NotUtf8 { at: Box::new(self.place()), utf16: false }
+        let (cells, header) = (Cells(self.record.len()), Cells(self.columns));
+        DataError::RaggedRow { at, cells, header, separator: self.separator }
     }
 
     fn read(&mut self) -> Result<bool, DataError> {
@@ -235,7 +244,7 @@ mod tests {
     }
 
     fn rows(text: &[u8]) -> Result<Vec<Vec<String>>, DataError> {
-        let mut records = Records::new(Slow(text), "t.csv");
+        let mut records = Records::new(Slow(text), "t.csv", Separator::Comma, false);
         let mut rows = vec![records.header()?];
         while records.advance()? {
             rows.push(records.cells().iter().map(|c| String::from_utf8_lossy(c).into_owned()).collect());
@@ -258,7 +267,7 @@ mod tests {
     #[test]
     fn lines_are_counted_whatever_they_end_with() {
         for text in ["a\n1\n\"2\n\"\n\nx,y\n", "a\r\n1\r\n\"2\n\"\r\n\r\nx,y\r\n", "a\n1\n\"2\n\"\n\nx,y"] {
-            let mut records = Records::new(text.as_bytes(), "t.csv");
+            let mut records = Records::new(text.as_bytes(), "t.csv", Separator::Comma, false);
             records.header().unwrap();
             assert_eq!(records.place().to_string(), "t.csv, line 1");
             for place in ["row 1 (line 2)", "row 2 (line 3)", "row 3 (line 6)"] {
@@ -267,7 +276,7 @@ mod tests {
             }
             assert!(!records.advance().unwrap());
         }
-        let mut records = Records::new(&b"a\r1\r2\r"[..], "t.csv");
+        let mut records = Records::new(&b"a\r1\r2\r"[..], "t.csv", Separator::Comma, false);
         records.header().unwrap();
         records.advance().unwrap();
         assert_eq!(records.place().to_string(), "t.csv, row 1 (line 2)");

@@ -5,13 +5,15 @@
 
 use std::io::Read;
 
-use super::cell::{explain, number};
+use super::cell::Numbers;
 use super::error::DataError;
+use super::layout::ReadOptions;
 use super::names::trimmed;
-use super::records::Records;
+use super::problems::Problems;
+use super::source::Source;
 use super::wording::Place;
 
-/// The texts of a CSV file, without the white space around them.
+/// The texts of a table, without the white space around them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sheet {
     /// The file as the user called it.
@@ -20,6 +22,10 @@ pub struct Sheet {
     pub header: Vec<String>,
     /// In the order of the file, without empty rows.
     pub rows: Vec<SheetRow>,
+    /// How its numbers are written.
+    pub numbers: Numbers,
+    /// What was found out about the file that its user did not say.
+    pub note: Option<String>,
 }
 
 /// A row of a sheet.
@@ -32,34 +38,29 @@ pub struct SheetRow {
 }
 
 impl Sheet {
-    /// Reads a CSV file from anywhere; messages call it `file`.
-    pub fn read(reader: impl Read, file: &str) -> Result<Self, DataError> {
-        let mut records = Records::new(reader, file);
+    /// Reads a sheet from anywhere, as [`read_csv_from`](super::read_csv_from) reads a table; messages call it `file`.
+    /// Columns to ignore are there all the same.
+    pub fn read(reader: impl Read, file: &str, options: &ReadOptions) -> Result<Self, DataError> {
+        let mut source = Source::open(reader, file, options)?;
+        let numbers = Numbers { decimal: source.decimal(options)?, missing: options.missing.clone() };
+        let (mut records, mut guesses) = source.records();
         let header = records.header()?;
-        let mut rows = Vec::new();
+        let (mut rows, mut problems) = (Vec::new(), Problems::default());
         while records.advance()? {
-            if records.cells().len() != header.len() {
-                return Err(records.ragged());
+            let text = |cell| records.text(cell).map(|text| trimmed(&text).to_string());
+            let cells: Vec<String> = records.cells().iter().map(text).collect::<Result<_, _>>()?;
+            if cells.iter().all(String::is_empty) {
+                continue;
             }
-            let text = |cell| std::str::from_utf8(cell).map(|text| trimmed(text).to_string());
-            let cells: Result<Vec<String>, _> = records.cells().iter().map(text).collect();
-            let cells = cells.map_err(|_| records.not_utf8())?;
-            if cells.iter().any(|cell| !cell.is_empty()) {
+            if cells.len() == header.len() {
                 rows.push(SheetRow { place: records.place(), cells });
+            } else {
+                problems.take(records.ragged());
             }
         }
-        Ok(Self { file: file.to_string(), header, rows })
-    }
-}
-
-/// The number in a cell; none if it is empty or says that a value is missing (`NA`, `-`, ...).
-pub fn cell_value(text: &str, place: &Place, column: &str) -> Result<Option<f64>, DataError> {
-    if let Some(value) = number(text.as_bytes()) {
-        return Ok(Some(value));
-    }
-    match explain(text, place.clone().column(column), &[]) {
-        DataError::Missing { .. } => Ok(None),
-        other => Err(other),
+        problems.result(file)?;
+        guesses.latin1 = records.was_not_utf8();
+        Ok(Self { file: file.to_string(), header, rows, numbers, note: guesses.told(file) })
     }
 }
 
@@ -69,20 +70,11 @@ mod tests {
 
     #[test]
     fn cells_may_be_empty_but_rows_are_whole() {
-        let sheet = Sheet::read(&b" a ,b\n1, \n,\nNA,x\n"[..], "f.csv").unwrap();
+        let sheet = Sheet::read(&b" a ,b\n1, \n,\nNA,x\n"[..], "f.csv", &ReadOptions::default()).unwrap();
         assert_eq!(sheet.header, ["a", "b"]);
         let cells: Vec<&[String]> = sheet.rows.iter().map(|row| &row.cells[..]).collect();
         assert_eq!(cells, [["1", ""], ["NA", "x"]]);
         assert_eq!(sheet.rows[1].place.to_string(), "f.csv, row 3 (line 4)");
-        assert!(Sheet::read(&b"a,b\n1\n"[..], "f.csv").is_err());
-    }
-
-    #[test]
-    fn a_missing_value_is_none_and_a_word_is_an_error() {
-        let value = |text: &str| cell_value(text, &Place::default(), "x");
-        assert_eq!(value("1.5").unwrap(), Some(1.5));
-        assert_eq!(value("").unwrap(), None);
-        assert_eq!(value("NA").unwrap(), None);
-        assert!(value("high").is_err() && value("inf").is_err() && value("1,5").is_err());
+        assert!(Sheet::read(&b"a,b\n1\n"[..], "f.csv", &ReadOptions::default()).is_err());
     }
 }

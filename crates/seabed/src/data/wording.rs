@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use super::number::Decimal;
+
 /// Where in the data something was found, as far as it is known.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
@@ -77,27 +79,29 @@ impl fmt::Display for Excerpt {
 /// What the user can do about a cell that is not a number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Remedy {
-    /// The number has a decimal comma; this is how it should be written.
-    DecimalPoint(String),
+    /// The number has the other decimals than the file.
+    Decimals(Decimal),
     /// The column seems to say who was intervened on.
     CallItTargets,
     /// The column with this name may not be a variable.
     LeaveOut(String),
-    /// A number is missing.
-    FillIn,
 }
 
 impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::DecimalPoint(number) => write!(f, "write decimals with a point: {number}"),
+            Self::Decimals(Decimal::Point) => {
+                f.write_str("decimals are written with a point here; if they have a comma, use --decimal comma")
+            }
+            Self::Decimals(Decimal::Comma) => {
+                f.write_str("decimals are written with a comma here; if they have a point, use --decimal point")
+            }
             Self::CallItTargets => {
                 f.write_str("if this column lists the variables that were intervened on, call it \"intervention_targets\"")
             }
             Self::LeaveOut(column) => {
                 write!(f, "if this column is not a variable, leave it out with --ignore {}", argument(column))
             }
-            Self::FillIn => f.write_str("fill in a number or remove the row (nothing is imputed)"),
         }
     }
 }

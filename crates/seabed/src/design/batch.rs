@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::decision::Decision;
+use super::designer::DesignError;
 use super::forecast::Forecast;
 use super::information::Information;
 use crate::JSON_VERSION;
@@ -33,14 +35,17 @@ pub struct Chosen {
     pub gain: f64,
     /// What all its rows cost, with what the experiment costs besides.
     pub cost: f64,
+    /// What it would decide on its own, the largest gains first.
+    #[serde(default)]
+    pub decides: Vec<Decision>,
 }
 
 /// The designs to carry out, and their expected information.
 ///
 /// As JSON it names the variables and lists only what was chosen: `{"version": 1, "batch": [{"targets":
-/// {"X3": 1.5}, "rows": 1, "information": …, "standard_error": …, "gain": …, "cost": …}], "batch_information": …,
-/// "batch_standard_error": …, "entropy": …}`, all but values and costs in nats or in the unit of the utility; a belief about
-/// graphs adds `"forecast": {"wrong_now": …, …}`, a [`Forecast`]. Files that are read again, with every
+/// {"X3": 1.5}, "rows": 1, "information": …, "standard_error": …, "gain": …, "cost": …, "decides": [{"from": "X1", "to":
+/// "X3", …}]}], "batch_information": …, "batch_standard_error": …, "entropy": …, "forecast": {"wrong_now": …, …}}`, all but
+/// values and costs in nats or in the unit of the utility; see [`Decision`] and [`Forecast`]. Files that are read again, with every
 /// design that was evaluated, are a [`DesignRecord`](super::DesignRecord).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Batch {
@@ -54,11 +59,20 @@ pub struct Batch {
     pub entropy: f64,
     /// Every design that was evaluated (by the greedy strategies: before the first choice).
     pub evaluated: Vec<Evaluated>,
-    /// What it would change in the belief about edges, where that is a belief about graphs.
+    /// What it would change in the belief about edges.
     pub forecast: Option<Forecast>,
 }
 
 impl Batch {
+    /// The batch if all its numbers are finite; what was evaluated but not chosen, and is not, is left out.
+    pub(super) fn finite(mut self) -> Result<Self, DesignError> {
+        self.evaluated.retain(|evaluated| evaluated.information.is_finite());
+        let of_chosen = |c: &Chosen| c.information.is_finite() && c.gain.is_finite() && c.cost.is_finite();
+        let finite =
+            self.information.is_finite() && self.entropy.is_finite() && self.chosen.iter().all(of_chosen);
+        if finite { Ok(self) } else { Err(DesignError::NotFinite) }
+    }
+
     /// The batch over variables in another order, with these names: variable k becomes `to[k]`.
     pub(super) fn relabelled(mut self, names: &Names, to: &[Node]) -> Self {
         let designs = self.chosen.iter_mut().map(|chosen| &mut chosen.design);
@@ -95,6 +109,7 @@ struct ChosenForm<'a> {
     standard_error: f64,
     gain: f64,
     cost: f64,
+    decides: Vec<Decision>,
 }
 
 impl Serialize for Batch {
@@ -106,6 +121,7 @@ impl Serialize for Batch {
             standard_error: chosen.information.standard_error,
             gain: chosen.gain,
             cost: chosen.cost,
+            decides: chosen.decides.clone(),
         };
         let form = BatchForm {
             version: JSON_VERSION,

@@ -15,11 +15,16 @@ use super::value::Values;
 use super::work::Work;
 use crate::graph::Node;
 use crate::num::random::{Purpose, Seed};
-use crate::observer::Observer;
+use crate::observer::{Effort, Observer};
 use crate::scm::{ByName, Intervention};
 
 /// Evaluations of one design of a finished batch at most: on its own, and with those before it.
 const OWN_WORK: usize = 2;
+
+/// Seconds of one processor, about, for one path, row and pair of variables, and for one pair of draws, outcome, row and
+/// variable.
+const GRAPH_SECONDS: f64 = 1e-7;
+const MODEL_SECONDS: f64 = 1e-9;
 
 const NOTHING: Information = Information { nats: 0.0, standard_error: 0.0 };
 
@@ -103,7 +108,27 @@ impl Designer {
             evaluated,
             forecast,
         };
-        Ok(batch.relabelled(names, &by_name.from))
+        Ok(batch.finite()?.relabelled(names, &by_name.from))
+    }
+
+    /// What [`design`](Self::design) will take, about, whatever the strategy finds: most of the time goes into designs that are
+    /// looked at.
+    pub fn effort<'b>(&self, belief: impl Into<Belief<'b>>, constraints: &Constraints) -> Effort {
+        let belief = belief.into();
+        let (utility, rule) = self.strategy.parts();
+        let values = self.strategy.values(&self.values);
+        let table = most_candidates(constraints, &values, self.evaluations);
+        let designs = (rule.most_evaluations(table, self.batch) + OWN_WORK * self.batch) as f64;
+        let rows = self.replicates.at_a_time() as f64;
+        let (d, m) = (belief.models.names().len() as f64, self.samples as f64);
+        let of_design = if utility.needs_graphs() {
+            // Each path predicts a row under every design that is still in the race.
+            GRAPH_SECONDS * m * rows * d * d
+        } else {
+            // Every draw explains the outcomes of every draw.
+            MODEL_SECONDS * (belief.models.draws().len() as f64).powi(2) * m * rows * d
+        };
+        Effort { seconds: designs * of_design, bytes: 0.0 }
     }
 
     /// Information of given designs, each on its own.
@@ -123,7 +148,7 @@ impl Designer {
         evaluator.start_round(0)?;
         let scores = evaluator.evaluate(designs)?;
         work.finish()?;
-        Ok(scores)
+        if scores.iter().all(Information::is_finite) { Ok(scores) } else { Err(DesignError::NotFinite) }
     }
 
     /// Information of a given batch, all designs together; 0 for an empty batch.
@@ -142,7 +167,8 @@ impl Designer {
         let evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
         let verdict = evaluator.judge(&self.experiments(designs))?;
         work.finish()?;
-        Ok(together(&verdict.judged))
+        let together = together(&verdict.judged);
+        if together.is_finite() { Ok(together) } else { Err(DesignError::NotFinite) }
     }
 
     /// The experiments that these choices are, with their rows.
@@ -168,7 +194,7 @@ impl Designer {
             before = judged.together.nats;
             let times = rows as f64 / self.replicates.at_a_time() as f64;
             let cost = times * constraints.cost(&design) + constraints.experiment_cost;
-            Chosen { information: judged.alone, gain, cost, rows, design }
+            Chosen { information: judged.alone, gain, cost, rows, design, decides: judged.decides }
         };
         experiments.into_iter().zip(judged).map(chosen).collect()
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 pub(super) use crate::data::MOST_VALUE;
-use crate::data::{Dataset, Names};
+use crate::data::{DataSummary, Dataset, Names, VariableSummary};
 use crate::graph::Node;
 use crate::scm::Intervention;
 
@@ -202,11 +202,16 @@ impl Constraints {
     /// rows in which it was not a target, and to anything between the least and the most that was measured or set. One that
     /// never varied cannot be set.
     pub fn observed(data: &Dataset) -> Self {
-        let allowed = |node: Node| {
-            let (low, high) = observed_range(data, node);
+        Self::remembered(&DataSummary::of(data))
+    }
+
+    /// As [`Constraints::observed`], by what a belief remembers of its data.
+    pub fn remembered(data: &DataSummary) -> Self {
+        let allowed = |variable: &VariableSummary| {
+            let (low, high) = variable.range();
             (low < high).then_some(Allowed { levels: Levels::Range(low, high), cost: 1.0 })
         };
-        Self::of((0..data.variables()).map(allowed).collect())
+        Self::of(data.variables.iter().map(allowed).collect())
     }
 
     /// One variable at a time, and no other limits.
@@ -326,15 +331,4 @@ impl Constraints {
             .is_none_or(|most| design.settings().iter().all(|&(node, _)| repeats(node) < most));
         possible && self.affords(batch, design) && fresh && design.settings().len() <= self.max_targets
     }
-}
-
-/// Mean ± 3 standard deviations over the rows in which the variable was not a target, and all that was measured or set.
-fn observed_range(data: &Dataset, node: Node) -> (f64, f64) {
-    let rows = || (0..data.rows()).filter(|&row| !data.targets(row).contains(node));
-    let n = rows().count().max(1) as f64;
-    let mean = rows().map(|row| data.column(node)[row]).sum::<f64>() / n;
-    let sd = (rows().map(|row| (data.column(node)[row] - mean).powi(2)).sum::<f64>() / n).sqrt();
-    // What was already set can be set again.
-    let column = data.column(node).iter();
-    column.fold((mean - 3.0 * sd, mean + 3.0 * sd), |(low, high), x| (low.min(*x), high.max(*x)))
 }

@@ -114,6 +114,12 @@ pub enum DesignError {
     /// Graphs over other variables than the models.
     #[error("the graphs are over other variables than the models")]
     OtherGraphs,
+    /// Numbers too extreme to compute with.
+    #[error(
+        "what the experiments are worth is not a finite number: some values are too extreme to compute with; check bounds, \
+         units and the noise of the models"
+    )]
+    NotFinite,
     /// The observer asked to stop.
     #[error(transparent)]
     Stopped(#[from] Stopped),

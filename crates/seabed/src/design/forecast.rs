@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::decision::Answers;
 use super::features::Features;
 use crate::graph::{Dag, Node};
 
@@ -21,7 +22,7 @@ pub struct Forecast {
     /// As many graphs of equal weight would be as uncertain as the belief.
     pub effective_graphs: f64,
     /// Share of the belief in graphs that were drawn only once. Where it is large, worths are judged on blocks of variables
-    /// whose parents depend on each other.
+    /// whose parents depend on each other; 0 where worths are about models, not graphs.
     pub drawn_once: f64,
 }
 
@@ -53,6 +54,16 @@ impl Forecast {
     }
 }
 
+/// What to say where a batch is expected to give all that the draws can tell: that is not all there is to know. None elsewhere.
+pub fn ceiling(information: f64, entropy: f64) -> Option<&'static str> {
+    const NEARLY: f64 = 0.98;
+    let reached = entropy > 0.0 && information >= NEARLY * entropy;
+    reached.then_some(
+        "the simulated outcomes tell all draws apart: what the draws do not contain is not counted, so do not expect to know \
+         everything afterwards",
+    )
+}
+
 /// Fewer wrong edges than this are as good as none.
 const LITTLE: f64 = 0.05;
 
@@ -63,7 +74,7 @@ const LEAST_SHARE: f64 = 0.05;
 const THIN: f64 = 0.5;
 
 /// From which probability on an answer counts as decided.
-const DECIDED: f64 = 0.9;
+pub(super) const DECIDED: f64 = 0.9;
 
 /// How the probability of an edge is found.
 #[derive(Clone, Copy)]
@@ -73,7 +84,12 @@ enum Edge {
 }
 
 /// Pairs of variables about which not everything is certain.
-pub(super) struct Pairs(Vec<(Edge, Edge)>);
+pub(super) struct Pairs {
+    /// The two variables of every pair.
+    pub(super) nodes: Vec<(Node, Node)>,
+    /// The edge from the first to the second, and the one back.
+    edges: Vec<(Edge, Edge)>,
+}
 
 impl Pairs {
     /// Of the features of all parts of a belief, one graph of which is the example.
@@ -89,32 +105,32 @@ impl Pairs {
         }
         let open = |edge: Edge| matches!(edge, Edge::Feature { .. });
         let pairs = (0..nodes).flat_map(|i| (0..i).map(move |j| (i, j)));
-        let both = pairs.map(|(i, j)| (edges[at(i, j)], edges[at(j, i)]));
-        Self(both.filter(|(there, back)| open(*there) || open(*back)).collect())
+        let is_open = |(i, j): &(Node, Node)| open(edges[at(*i, *j)]) || open(edges[at(*j, *i)]);
+        let pairs: Vec<(Node, Node)> = pairs.filter(is_open).collect();
+        let edges = pairs.iter().map(|&(i, j)| (edges[at(i, j)], edges[at(j, i)])).collect();
+        Self { nodes: pairs, edges }
     }
 
-    /// Expected wrong pairs and undecided pairs, when `otherwise[part][feature]` is the probability that a feature is not
-    /// as in the first configuration of its part.
-    pub(super) fn count(&self, otherwise: &[Vec<f64>]) -> (f64, f64) {
+    /// For every pair the probabilities of its answers, when `otherwise[part][feature]` is the probability that a feature
+    /// is not as in the first configuration of its part.
+    pub(super) fn answers(&self, otherwise: &[Vec<f64>]) -> Vec<Answers> {
         let probability = |edge: Edge| match edge {
             Edge::Certain(there) => f64::from(u8::from(there)),
             Edge::Feature { part, place, first: true } => 1.0 - otherwise[part][place],
             Edge::Feature { part, place, first: false } => otherwise[part][place],
         };
-        let (mut wrong, mut undecided) = (0.0, 0.0);
-        for &(there, back) in &self.0 {
+        let of_pair = |&(there, back): &(Edge, Edge)| {
             let (there, back) = (probability(there), probability(back));
-            let best = there.max(back).max(1.0 - there - back);
-            wrong += (1.0 - best).max(0.0);
-            undecided += f64::from(u8::from(best < DECIDED));
-        }
-        (wrong, undecided)
+            [there, back, (1.0 - there - back).max(0.0)]
+        };
+        self.edges.iter().map(of_pair).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::design::decision::Tally;
 
     #[test]
     fn sentences_say_what_would_change_and_when_that_is_little() {
@@ -146,9 +162,15 @@ mod tests {
     fn wrong_and_undecided_pairs_are_counted() {
         let features = Features::of_pairs(vec![(0, 1), (1, 0)], vec![true, false]);
         let pairs = Pairs::new([&features].into_iter(), &Dag::from_edges(3, [(0, 1), (1, 2)]).unwrap());
-        let (wrong, undecided) = pairs.count(&[vec![0.4, 0.3]]);
+        assert_eq!(pairs.nodes, [(1, 0)]);
+        let count = |otherwise: &[Vec<f64>]| {
+            let mut tally = Tally::default();
+            tally.add(&pairs.answers(otherwise), 1.0);
+            tally.totals()
+        };
+        let (wrong, undecided) = count(&[vec![0.4, 0.3]]);
         assert!((wrong - 0.4).abs() < 1e-12 && undecided == 1.0);
-        let (wrong, undecided) = pairs.count(&[vec![0.05, 0.02]]);
+        let (wrong, undecided) = count(&[vec![0.05, 0.02]]);
         assert!((wrong - 0.05).abs() < 1e-12 && undecided == 0.0);
     }
 }

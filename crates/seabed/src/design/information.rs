@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::num::NEGLIGIBLE;
 use crate::num::elementwise::{exp_in_place, ln_in_place};
+use crate::num::not_below;
 
 /// Expected information of a design or a batch, in nats.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -15,6 +15,13 @@ pub struct Information {
     pub nats: f64,
     /// Its Monte Carlo standard error, over outcomes; the ensemble is taken as it is.
     pub standard_error: f64,
+}
+
+impl Information {
+    /// Can it be written down?
+    pub(super) fn is_finite(&self) -> bool {
+        self.nats.is_finite() && self.standard_error.is_finite()
+    }
 }
 
 /// Ways to estimate the information.
@@ -140,7 +147,7 @@ impl Weighting {
         let mut terms = vec![0.0; outcomes];
         for (row, log_weight) in rows() {
             for ((term, x), largest) in terms.iter_mut().zip(row).zip(&largest) {
-                *term = (x + log_weight - largest).max(NEGLIGIBLE);
+                *term = not_below(x + log_weight - largest);
             }
             exp_in_place(&mut terms);
             for (sum, term) in sums.iter_mut().zip(&terms) {

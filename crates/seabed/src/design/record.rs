@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::batch::{Batch, Chosen, Evaluated, named};
+use super::decision::Decision;
 use super::forecast::Forecast;
 use crate::scm::Intervention;
 
@@ -44,6 +45,9 @@ pub struct ExperimentRecord {
     pub gain: f64,
     /// What it costs.
     pub cost: f64,
+    /// What it would decide.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decides: Vec<Decision>,
 }
 
 /// A design that was evaluated.
@@ -70,6 +74,7 @@ impl DesignRecord {
             standard_error: chosen.information.standard_error,
             gain: chosen.gain,
             cost: chosen.cost,
+            decides: chosen.decides.clone(),
         };
         let evaluation = |evaluated: &Evaluated| EvaluationRecord {
             targets: targets(&evaluated.design),

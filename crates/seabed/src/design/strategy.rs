@@ -107,6 +107,16 @@ impl Strategy {
         if has_graphs { Self::GreedyEdges } else { Self::GreedyCbed }
     }
 
+    /// Outcomes of each draw that are simulated for one's own experiments unless another number is asked for. Information about
+    /// the model compares every outcome with every draw, and 2000 outcomes in all have a standard error of a few hundredths of
+    /// a nat; more of them would only take longer.
+    pub fn usual_samples(self, draws: usize) -> usize {
+        match self.parts().0 {
+            Utility::Model => (2000 / draws.max(1)).clamp(10, 100),
+            _ => 100,
+        }
+    }
+
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, strategy)| *strategy == self).expect("all strategies are listed").0

@@ -34,9 +34,20 @@ fn pairs(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> Vec<(f64, bool)>
     (0..truth.nodes()).flat_map(of_row).collect()
 }
 
+/// (probability that they are joined, are they?) of every unordered pair of different nodes.
+fn joined_pairs(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> Vec<(f64, bool)> {
+    let rows: Vec<_> = (0..truth.nodes()).map(|i| truth.row(i)).collect();
+    // Sums of rounded probabilities, rounded as they are, so that equal ones tie.
+    let rounded = |p: f64| (p * 1e12).round() / 1e12;
+    let below = |j: usize| (0..j).map(move |i| (i, j));
+    let pair = |(i, j): (usize, usize)| {
+        (rounded(probabilities[i][j] + probabilities[j][i]), rows[i].contains(j) || rows[j].contains(i))
+    };
+    (0..truth.nodes()).flat_map(below).map(pair).collect()
+}
+
 /// For every distinct probability, from the highest down: (true edges, other pairs) with that probability.
-fn thresholds(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> Vec<(f64, f64)> {
-    let mut ranked = pairs(probabilities, truth);
+fn thresholds(mut ranked: Vec<(f64, bool)>) -> Vec<(f64, f64)> {
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     ranked
         .chunk_by(|a, b| a.0 == b.0)
@@ -50,8 +61,18 @@ fn thresholds(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> Vec<(f64, f
 /// Area under the ROC curve: how often a true edge is more probable than another pair, ties counting half.
 /// None if one of the two kinds is missing.
 pub fn area_under_roc(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> Option<f64> {
+    area(pairs(probabilities, truth))
+}
+
+/// As [`area_under_roc`], of the skeleton: how often a pair that the truth joins is more probably joined than another
+/// pair, whatever the directions.
+pub fn skeleton_area_under_roc(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> Option<f64> {
+    area(joined_pairs(probabilities, truth))
+}
+
+fn area(pairs: Vec<(f64, bool)>) -> Option<f64> {
     let (mut edges, mut others, mut won) = (0.0, 0.0, 0.0);
-    for (tied_edges, tied_others) in thresholds(probabilities, truth) {
+    for (tied_edges, tied_others) in thresholds(pairs) {
         won += tied_others * (edges + 0.5 * tied_edges);
         edges += tied_edges;
         others += tied_others;
@@ -62,7 +83,7 @@ pub fn area_under_roc(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> Opt
 /// Average precision: the mean over true edges of the precision at their threshold. None without true edges.
 pub fn average_precision(probabilities: &[Vec<f64>], truth: &impl Adjacency) -> Option<f64> {
     let (mut edges, mut all, mut sum) = (0.0, 0.0, 0.0);
-    for (tied_edges, tied_others) in thresholds(probabilities, truth) {
+    for (tied_edges, tied_others) in thresholds(pairs(probabilities, truth)) {
         edges += tied_edges;
         all += tied_edges + tied_others;
         sum += tied_edges * edges / all;

@@ -19,6 +19,7 @@ pub use compare::{
 };
 pub use edges::{
     Bin, area_under_roc, average_precision, brier, calibration, edge_loss, expected_calibration_error,
+    skeleton_area_under_roc,
 };
 pub use levels::{Estimate, LEVEL_METRICS, Needed, NeededInWorld, Saved, experiments_needed};
 pub use likelihood::held_out_log_likelihood;
@@ -30,7 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use crate::graph::{Adjacency, Dag, shd, sid};
+use crate::graph::{Adjacency, Dag, EssentialGraph, shd, sid};
 use crate::num::parallel::ordered_map;
 use crate::observer::{Observer, Stopped, report};
 use crate::scm::Ensemble;
@@ -56,6 +57,12 @@ pub struct Scores {
     pub edge_loss: Option<f64>,
     /// Weight of the draws with the true graph; none if the truth has cycles, and in older files.
     pub truth_mass: Option<f64>,
+    /// Expected structural Hamming distance between the CPDAGs of draws and truth: pairs that are joined in only one of
+    /// the two, or joined in another way (an arrow, its reversal, a line). None if the truth has cycles, and in older files.
+    pub cpdag_eshd: Option<f64>,
+    /// Area under the ROC curve of the probabilities that pairs are joined, in whichever direction; none if the truth
+    /// joins no pair or every pair, and in older files.
+    pub skeleton_auroc: Option<f64>,
 }
 
 /// Scores the ensemble against the true graph over the same variables in the same order.
@@ -66,22 +73,27 @@ pub fn scores(ensemble: &Ensemble, truth: &Dag) -> Scores {
 /// As [`scores`], watched: intervention distances of many draws of large graphs take their time.
 pub fn scores_observed(ensemble: &Ensemble, truth: &Dag, observer: &dyn Observer) -> Result<Scores, Stopped> {
     let (done, all) = (AtomicU64::new(0), ensemble.draws().len() as u64);
+    let true_class = EssentialGraph::cpdag(truth);
     let distances = ordered_map(ensemble.draws(), |draw| {
         let done = done.fetch_add(1, Ordering::Relaxed);
         report(observer, done, all, format_args!("draws evaluated"))?;
-        Ok(sid(truth, draw.dag()) as f64)
+        let between_classes = shd(&true_class, &EssentialGraph::cpdag(draw.dag()));
+        Ok((sid(truth, draw.dag()) as f64, between_classes as f64))
     });
-    let distances: Vec<f64> = distances.into_iter().collect::<Result<_, _>>()?;
+    let distances: Vec<(f64, f64)> = distances.into_iter().collect::<Result<_, _>>()?;
+    let (sids, between_classes): (Vec<f64>, Vec<f64>) = distances.into_iter().unzip();
     let is_true = ensemble.draws().iter().map(|draw| f64::from(u8::from(draw.dag() == truth)));
     Ok(Scores {
-        esid: Some(ensemble.mean(&distances)),
+        esid: Some(ensemble.mean(&sids)),
+        cpdag_eshd: Some(ensemble.mean(&between_classes)),
         truth_mass: Some(ensemble.mean(&is_true.collect::<Vec<_>>())),
         ..scores_with_cycles(ensemble, truth)
     })
 }
 
 /// Scores the ensemble against a true graph that may have cycles: all but the structural intervention distance, which
-/// is defined for graphs without cycles only, and the weight of the truth, as no draw has cycles.
+/// is defined for graphs without cycles only, the distance between CPDAGs, likewise, and the weight of the truth, as no
+/// draw has cycles.
 pub fn scores_with_cycles(ensemble: &Ensemble, truth: &(impl Adjacency + Sync)) -> Scores {
     let of_draws =
         ordered_map(ensemble.draws(), |draw| [shd(truth, draw.dag()) as f64, f1(truth, draw.dag())]);
@@ -97,6 +109,8 @@ pub fn scores_with_cycles(ensemble: &Ensemble, truth: &(impl Adjacency + Sync)) 
         ece: expected_calibration_error(&calibration(&probabilities, truth)),
         edge_loss: Some(edge_loss(&probabilities, truth)),
         truth_mass: None,
+        cpdag_eshd: None,
+        skeleton_auroc: skeleton_area_under_roc(&probabilities, truth),
     }
 }
 

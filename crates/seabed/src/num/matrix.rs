@@ -1,15 +1,19 @@
-//! Small dense matrices: products and Cholesky factors, by faer, always on one thread.
+//! Small dense matrices: products and Cholesky factors, by faer, always on one thread: every call says so itself, because
+//! faer's default is a setting of the whole process, which another library may change.
 //!
 //! Matrices are faer's own views, so callers lay their data out once and nothing is copied. The instruction set
 //! is chosen at run time, and with it the order of additions inside a product: results agree between machines
 //! to rounding, and between runs and thread counts to the bit.
 
+use faer::diag::Diag;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt::{factor, inverse, solve};
+use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::linalg::matmul::matmul;
-use faer::linalg::solvers::{DenseSolveCore, Llt, SolveCore};
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::traits::RealField;
 use faer::traits::math_utils::one;
-use faer::{Accum, Conj, Mat, MatMut, MatRef, Par, Side};
+use faer::{Accum, Conj, Mat, MatMut, MatRef, Par};
 
 /// `out = a b` in single or double precision; shapes [m, n] = [m, k] [k, n].
 pub fn product<T: RealField>(out: MatMut<'_, T>, a: MatRef<'_, T>, b: MatRef<'_, T>) {
@@ -24,48 +28,69 @@ pub fn solve_lower_in_place(lower: MatRef<'_, f64>, b: MatMut<'_, f64>) {
 /// Eigenvalues, ascending, and eigenvectors, a column each, of a symmetric matrix, of which only the lower triangle is
 /// read. None if numbers are not finite.
 pub fn eigen(matrix: MatRef<'_, f64>) -> Option<(Vec<f64>, Mat<f64>)> {
-    let found = matrix.self_adjoint_eigen(Side::Lower).ok()?;
-    let values = (0..matrix.nrows()).map(|k| found.S()[k]).collect();
-    Some((values, found.U().to_owned()))
+    let n = matrix.nrows();
+    let (mut vectors, mut values) = (Mat::zeros(n, n), Diag::zeros(n));
+    let needed = self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, Par::Seq, Default::default());
+    let mut memory = MemBuffer::new(needed);
+    let stack = MemStack::new(&mut memory);
+    let into = (values.as_mut(), Some(vectors.as_mut()));
+    self_adjoint_evd(matrix, into.0, into.1, Par::Seq, stack, Default::default()).ok()?;
+    Some(((0..n).map(|k| values[k]).collect(), vectors))
 }
 
 /// The lower triangular L with L Lᵀ = A, for a symmetric positive definite A.
 pub struct Cholesky {
-    factor: Llt<f64>,
+    /// Zero above the diagonal.
+    lower: Mat<f64>,
 }
 
 impl Cholesky {
     /// Factors the matrix, of which only the lower triangle is read. None if it is not positive definite.
     pub fn of(matrix: MatRef<'_, f64>) -> Option<Self> {
-        let factor = Llt::new(matrix, Side::Lower).ok()?;
-        Some(Self { factor })
+        let n = matrix.nrows();
+        let mut lower = Mat::from_fn(n, n, |i, j| if i >= j { matrix[(i, j)] } else { 0.0 });
+        let needed = factor::cholesky_in_place_scratch::<f64>(n, Par::Seq, Default::default());
+        let mut memory = MemBuffer::new(needed);
+        let (stack, usual) = (MemStack::new(&mut memory), Default::default());
+        factor::cholesky_in_place(lower.as_mut(), usual, Par::Seq, stack, Default::default()).ok()?;
+        // The factorisation uses the other triangle as memory.
+        (0..n).for_each(|j| (0..j).for_each(|i| lower[(i, j)] = 0.0));
+        Some(Self { lower })
     }
 
     /// Replaces `b`, of length n, by A⁻¹ b.
     pub fn solve_in_place(&self, b: &mut [f64]) {
         let n = b.len();
-        self.factor.solve_in_place_with_conj(Conj::No, MatMut::from_column_major_slice_mut(b, n, 1));
+        let mut memory = MemBuffer::new(solve::solve_in_place_scratch::<f64>(n, 1, Par::Seq));
+        let (b, stack) = (MatMut::from_column_major_slice_mut(b, n, 1), MemStack::new(&mut memory));
+        solve::solve_in_place_with_conj(self.factor(), Conj::No, b, Par::Seq, stack);
     }
 
     /// Replaces B, [n, m], by L⁻¹ B.
     pub fn solve_lower_in_place(&self, b: MatMut<'_, f64>) {
-        solve_lower_in_place(self.factor.L(), b);
+        solve_lower_in_place(self.factor(), b);
     }
 
     /// A⁻¹, [n, n].
     pub fn inverse(&self) -> Mat<f64> {
-        self.factor.inverse()
+        let n = self.lower.nrows();
+        let mut out = Mat::zeros(n, n);
+        let mut memory = MemBuffer::new(inverse::inverse_scratch::<f64>(n, Par::Seq));
+        inverse::inverse(out.as_mut(), self.factor(), Par::Seq, MemStack::new(&mut memory));
+        // Only the lower triangle is filled in.
+        (0..n).for_each(|j| (0..j).for_each(|i| out[(i, j)] = out[(j, i)]));
+        out
     }
 
     /// ln det A.
     pub fn log_determinant(&self) -> f64 {
-        let factor = self.factor.L();
+        let factor = self.factor();
         2.0 * (0..factor.nrows()).map(|k| factor[(k, k)].ln()).sum::<f64>()
     }
 
     /// The lower triangular factor, [n, n].
     pub fn factor(&self) -> MatRef<'_, f64> {
-        self.factor.L()
+        self.lower.as_ref()
     }
 }
 

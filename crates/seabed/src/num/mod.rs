@@ -13,5 +13,5 @@ pub mod random;
 pub(crate) mod special;
 mod sums;
 
-pub(crate) use sums::NEGLIGIBLE;
+pub(crate) use sums::not_below;
 pub use sums::{log_sum_exp, sum_in_order};

@@ -41,6 +41,8 @@ pub enum Purpose {
     Outcomes = 11,
     /// Seeds of a run's rounds.
     Rounds = 12,
+    /// Outcomes by which effects and predictions are computed.
+    Effects = 18,
 }
 
 /// The address of a sequence of random numbers. Copying it is free and draws nothing.

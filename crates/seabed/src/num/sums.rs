@@ -14,8 +14,9 @@ pub fn sum_in_order(values: &[f64]) -> f64 {
 /// hundred times as long.
 pub(crate) const NEGLIGIBLE: f64 = -700.0;
 
+/// At least [`NEGLIGIBLE`].
 #[inline(always)]
-fn not_below(x: f64) -> f64 {
+pub(crate) fn not_below(x: f64) -> f64 {
     // NaN stays: comparisons with it are false.
     if x < NEGLIGIBLE { NEGLIGIBLE } else { x }
 }

@@ -151,13 +151,23 @@ const LEAST_ROWS: usize = 3;
 
 /// Can every value be computed with, and does every variable have enough rows in which it was not a target?
 pub(super) fn check_rows(data: &Dataset) -> Result<(), UnusableData> {
+    check(data, LEAST_ROWS)
+}
+
+/// As [`check_rows`], but a variable may also have been a target in every row: a dose, of which there is no mechanism to learn.
+pub(super) fn check_rows_or_always_set(data: &Dataset) -> Result<(), UnusableData> {
+    check(data, 0)
+}
+
+/// `none` is what counts as the least number of rows where there are none.
+fn check(data: &Dataset, none: usize) -> Result<(), UnusableData> {
     for node in 0..data.variables() {
         if let Some(row) = data.column(node).iter().position(|value| value.abs() > MOST_VALUE) {
             let (name, value) = (data.names()[node].clone(), data.column(node)[row]);
             return Err(UnusableData::TooLarge { name, row: row + 1, value });
         }
         let rows = data.untouched_rows(node).count();
-        if rows < LEAST_ROWS {
+        if rows < if rows == 0 { none } else { LEAST_ROWS } {
             let name = data.names()[node].clone();
             return Err(UnusableData::TooFewRows { name, rows, least: LEAST_ROWS });
         }

@@ -67,8 +67,12 @@ pub enum State {
     Mcmc(mcmc::State),
 }
 
+/// Counts up when a posterior gives other numbers from the same data, settings and seed: what was learned before is then
+/// learned again where it would have been kept.
+pub const ALGORITHM: u32 = 1;
+
 /// Counts up when older programs cannot read what is saved, or newer ones not what was.
-const STATE_VERSION: u32 = 1;
+const STATE_VERSION: u32 = 2;
 
 /// A state in its file.
 #[derive(Deserialize)]
@@ -257,7 +261,7 @@ impl Posterior {
                     Mcmc::resume(state.mcmc(settings.family)?, data, knowledge, observer)
                 }
             }
-            .map(|fit| fit.named(data.names())),
+            .map(|fit| fit.named(data)),
         }
     }
 
@@ -270,7 +274,8 @@ impl Posterior {
     pub fn remarks(&self, data: &Dataset) -> Vec<String> {
         match self {
             Self::Bootstrap(_) => bootstrap::remarks(data),
-            Self::Dibs(_) | Self::Mcmc(_) => Vec::new(),
+            Self::Dibs(_) => Vec::new(),
+            Self::Mcmc(_) => mcmc::remarks(data),
         }
     }
 }

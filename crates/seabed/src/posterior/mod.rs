@@ -10,6 +10,7 @@
 mod bge;
 pub mod bootstrap;
 pub mod dibs;
+mod effort;
 mod error;
 mod fit;
 mod knowledge;
@@ -18,6 +19,6 @@ mod settings;
 mod units;
 
 pub use error::{FitError, StateMismatch, UnusableData};
-pub use fit::{Diagnostics, Fit, Posterior, Start, State};
+pub use fit::{ALGORITHM, Diagnostics, Fit, Posterior, Start, State};
 pub use knowledge::{Knowledge, KnowledgeError, KnowledgeForm};
 pub use settings::{NoiseName, NoiseSetting, PosteriorKind, PosteriorSettings, PriorName};

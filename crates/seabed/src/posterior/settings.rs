@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bootstrap::Bootstrap;
 use super::dibs::{self, Dibs, Estimator, GraphPrior, Noise, Weighting};
-use super::mcmc::{self, EdgePrior, Mcmc};
+use super::mcmc::{self, EdgePrior, Mcmc, Trust};
 use super::{Posterior, Start, State};
 use crate::num::random::Seed;
 use crate::settings::{SettingsError, check_count, check_positive};
@@ -26,6 +26,8 @@ pub struct PosteriorSettings {
     pub candidates: usize,
     /// Largest number of parents in Markov chains; 0 for the usual one.
     pub max_parents: usize,
+    /// How much rows count for in Markov chains: a number up to 1, or `auto`.
+    pub trust: Trust,
     /// Particles of DiBS, like everything below.
     pub particles: usize,
     /// Steps at most, without an earlier round.
@@ -132,6 +134,7 @@ impl Default for PosteriorSettings {
             chains: chains.chains,
             candidates: chains.candidates,
             max_parents: 0,
+            trust: chains.trust,
             particles: dibs.particles,
             steps: dibs.steps,
             warm_steps: 1000,
@@ -209,6 +212,7 @@ impl PosteriorSettings {
             draws: self.draws,
             chains: self.chains,
             candidates: self.candidates,
+            trust: self.trust,
             max_parents: (self.max_parents > 0).then_some(self.max_parents),
             ..Mcmc::of(family)
         }

@@ -108,12 +108,12 @@ pub enum ScmFileError {
         /// What is wrong.
         reason: EnsembleError,
     },
-    /// A damaged or foreign archive.
+    /// A damaged or foreign file.
     #[error("{file}: {member}: {problem}; an ensemble is the .npz or .json file that seabed writes")]
-    Binary {
+    Part {
         /// The file.
         file: String,
-        /// The part of the archive.
+        /// The part of it.
         member: String,
         /// What is wrong with it.
         problem: String,
@@ -154,31 +154,36 @@ impl Ensemble {
 
     /// The ensemble as JSON text, for small ones.
     pub fn to_json(&self) -> String {
-        self.to_json_with(None)
+        self.to_json_with(None, None)
     }
 
     /// The ensemble as an `.npz` archive, which `numpy.load` opens.
     pub fn to_npz(&self) -> Vec<u8> {
-        self.to_npz_with(None)
+        self.to_npz_with(None, None)
     }
 
-    /// As [`Ensemble::to_json`], with the JSON text of a belief about graphs as the field `graphs`.
-    pub(crate) fn to_json_with(&self, graphs: Option<&str>) -> String {
-        json::ensemble_to_json(self, graphs)
+    /// As [`Ensemble::to_json`], with the JSON texts of a belief about graphs and of the data in brief as the fields
+    /// `graphs` and `data`.
+    pub(crate) fn to_json_with(&self, graphs: Option<&str>, data: Option<&str>) -> String {
+        json::ensemble_to_json(self, graphs, data)
     }
 
-    /// As [`Ensemble::to_npz`], with the JSON text of a belief about graphs as the member `graphs.json`.
-    pub(crate) fn to_npz_with(&self, graphs: Option<&str>) -> Vec<u8> {
-        npz::ensemble_to_npz(self, graphs).expect("an archive in memory can be written")
+    /// As [`Ensemble::to_npz`], with the same texts as the members `graphs.json` and `data.json`.
+    pub(crate) fn to_npz_with(&self, graphs: Option<&str>, data: Option<&str>) -> Vec<u8> {
+        npz::ensemble_to_npz(self, graphs, data).expect("an archive in memory can be written")
     }
 }
 
-/// The JSON text of the belief about graphs in the content of an ensemble's file, if it has one.
-pub(crate) fn graphs_of<'a>(bytes: &'a [u8], source: &str) -> Result<Option<Cow<'a, [u8]>>, ScmFileError> {
+/// The JSON text of one more part of an ensemble's file, `graphs` or `data`, if it has one.
+pub(crate) fn part_of<'a>(
+    bytes: &'a [u8],
+    part: &str,
+    source: &str,
+) -> Result<Option<Cow<'a, [u8]>>, ScmFileError> {
     if is_archive(bytes) {
-        Ok(npz::graphs_of_npz(bytes, source)?.map(Cow::Owned))
+        Ok(npz::part_of_npz(bytes, part, source)?.map(Cow::Owned))
     } else {
-        Ok(json::graphs_of_json(bytes, source)?.map(Cow::Borrowed))
+        Ok(json::part_of_json(bytes, part, source)?.map(Cow::Borrowed))
     }
 }
 

@@ -10,6 +10,7 @@ use super::file::ScmFileError;
 use super::{Ensemble, Linear, Mechanism, Mlp, Scm, Waves};
 use crate::data::Names;
 use crate::graph::{Dag, Node};
+use crate::num::fingerprint;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,13 +21,18 @@ struct ScmForm {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct EnsembleForm {
+struct EnsembleForm<'a> {
     names: Vec<String>,
     weights: Vec<f64>,
     draws: Vec<DrawForm>,
-    /// Not needed for the models; [`graphs_of_json`] reads them.
-    #[serde(default, rename = "graphs")]
-    _graphs: IgnoredAny,
+    /// Needed for the checksum only; [`part_of_json`] reads them.
+    #[serde(borrow)]
+    graphs: Option<&'a RawValue>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+    /// Files from before there were versions, and those that people write, have neither this nor a checksum.
+    version: Option<u32>,
+    checksum: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -94,32 +100,83 @@ pub(super) fn ensemble_from_json(text: &[u8], source: &str) -> Result<Ensemble, 
         return Ok(Ensemble::uniform(vec![scm]).expect("one draw is an ensemble"));
     }
     let form: EnsembleForm = parse(text, source)?;
+    let wrong = |member: &str, problem: String| ScmFileError::Part {
+        file: source.into(),
+        member: member.into(),
+        problem,
+    };
+    if let Some(version) = form.version.filter(|version| *version != VERSION) {
+        return Err(wrong("version", format!("it is {version}, this program reads {VERSION}")));
+    }
     let names = super::file::checked_names(form.names, source)?;
     let draws: Result<Vec<Scm>, _> =
         form.draws.into_iter().map(|draw| model(&names, draw.nodes, source)).collect();
-    Ensemble::new(draws?, form.weights)
-        .map_err(|reason| ScmFileError::Ensemble { file: source.into(), reason })
+    let ensemble = Ensemble::new(draws?, form.weights)
+        .map_err(|reason| ScmFileError::Ensemble { file: source.into(), reason })?;
+    match form.checksum {
+        Some(found)
+            if found
+                != checksum(
+                    &models(&ensemble),
+                    form.graphs.map(RawValue::get),
+                    form.data.map(RawValue::get),
+                ) =>
+        {
+            let problem = "the file was damaged or edited after it was written; if the change is yours, remove this field";
+            Err(wrong("checksum", problem.into()))
+        }
+        _ => Ok(ensemble),
+    }
 }
 
-/// The text of the graphs, if they are there.
-pub(super) fn graphs_of_json<'a>(text: &'a [u8], source: &str) -> Result<Option<&'a [u8]>, ScmFileError> {
+/// Counts up when older programs cannot read what is written.
+const VERSION: u32 = 1;
+
+/// Of the models as they are written and of the other parts, whatever white space other programs put between their parts.
+fn checksum(models: &str, graphs: Option<&str>, data: Option<&str>) -> String {
+    let canonical = |text: Option<&str>| {
+        let value = text.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+        value.map_or(String::new(), |value| value.to_string())
+    };
+    let (graphs, data) = (canonical(graphs), canonical(data));
+    format!("{:016x}", fingerprint::of_bytes(models.bytes().chain(graphs.bytes()).chain(data.bytes())))
+}
+
+/// The text of the field `part`, `graphs` or `data`, if it is there.
+pub(super) fn part_of_json<'a>(
+    text: &'a [u8],
+    part: &str,
+    source: &str,
+) -> Result<Option<&'a [u8]>, ScmFileError> {
     #[derive(Deserialize)]
-    struct Graphs<'a> {
+    struct Parts<'a> {
         #[serde(borrow)]
         graphs: Option<&'a RawValue>,
+        #[serde(borrow)]
+        data: Option<&'a RawValue>,
     }
-    let found: Graphs = parse(text, source)?;
-    Ok(found.graphs.map(|graphs| graphs.get().as_bytes()))
+    let found: Parts = parse(text, source)?;
+    let part = if part == "data" { found.data } else { found.graphs };
+    Ok(part.map(|text| text.get().as_bytes()))
 }
 
-/// An ensemble as JSON text, with the JSON text `graphs` as one more field.
-pub(super) fn ensemble_to_json(ensemble: &Ensemble, graphs: Option<&str>) -> String {
+/// An ensemble as JSON text, with the JSON texts `graphs` and `data` as fields of their own.
+pub(super) fn ensemble_to_json(ensemble: &Ensemble, graphs: Option<&str>, data: Option<&str>) -> String {
+    let models = models(ensemble);
+    let checksum = checksum(&models, graphs, data);
+    let part =
+        |name: &str, text: Option<&str>| text.map_or(String::new(), |text| format!(",\n \"{name}\": {text}"));
+    let parts = part("graphs", graphs) + &part("data", data);
+    format!("{{{models}{parts},\n \"version\": {VERSION},\n \"checksum\": \"{checksum}\"}}\n")
+}
+
+/// Names, weights and draws, as fields.
+fn models(ensemble: &Ensemble) -> String {
     let draw = |scm: &Scm| format!("{{\"nodes\": {}}}", one_line_each(&nodes(scm), "   "));
     let draws: Vec<String> = ensemble.draws().iter().map(draw).collect();
     let (names, weights) = (one_line(&ensemble.names()[..]), one_line(ensemble.weights()));
-    let graphs = graphs.map_or(String::new(), |graphs| format!(",\n \"graphs\": {graphs}"));
     let draws = draws.join(",\n  ");
-    format!("{{\"names\": {names},\n \"weights\": {weights},\n \"draws\": [\n  {draws}]{graphs}}}\n")
+    format!("\"names\": {names},\n \"weights\": {weights},\n \"draws\": [\n  {draws}]")
 }
 
 fn parse<'a, T: Deserialize<'a>>(text: &'a [u8], source: &str) -> Result<T, ScmFileError> {

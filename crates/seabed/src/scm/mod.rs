@@ -18,7 +18,7 @@ pub(crate) use by_name::ByName;
 pub(crate) use ensemble::edge_probabilities;
 pub use ensemble::{Ensemble, EnsembleError};
 pub use file::ScmFileError;
-pub(crate) use file::{content, graphs_of};
+pub(crate) use file::{content, part_of};
 pub use intervention::{Intervention, InterventionError};
 pub use mechanism::{Linear, Mechanism, Mlp};
 pub use model::{Scm, ScmError};

@@ -6,7 +6,9 @@
 //! - `kind` [c, d] (0 linear, 1 mlp, 2 waves), `hidden` [c, d] (units of an mlp, or number of waves);
 //! - `parameters` [total]: draw by draw, node by node, the numbers in the order of
 //!   [`Mechanism::parameters`](super::Mechanism::parameters), weights by ascending parent;
-//! - `graphs.json`, where a belief about graphs is saved along with the models.
+//! - `graphs.json`, where a belief about graphs is saved along with the models, and `data.json`, the data in brief.
+//!
+//! The archive has a checksum of every member, which is compared when it is read.
 
 use std::io::{Cursor, Read, Write};
 
@@ -21,7 +23,6 @@ use crate::graph::{Dag, Node};
 
 const FORMAT: &str = "seabed-ensemble";
 const VERSION: u32 = 1;
-const GRAPHS: &str = "graphs.json";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -30,8 +31,12 @@ struct Header {
     names: Vec<String>,
 }
 
-/// The archive as bytes, with `graphs` as one more member: the same ensemble always gives the same bytes.
-pub(super) fn ensemble_to_npz(ensemble: &Ensemble, graphs: Option<&str>) -> zip::result::ZipResult<Vec<u8>> {
+/// The archive as bytes, with two texts as members of their own: the same ensemble always gives the same bytes.
+pub(super) fn ensemble_to_npz(
+    ensemble: &Ensemble,
+    graphs: Option<&str>,
+    data: Option<&str>,
+) -> zip::result::ZipResult<Vec<u8>> {
     let (draws, names) = (ensemble.draws(), ensemble.names());
     let (c, d) = (draws.len(), names.len());
     let header = Header { format: FORMAT.into(), version: VERSION, names: names.to_vec() };
@@ -70,9 +75,10 @@ pub(super) fn ensemble_to_npz(ensemble: &Ensemble, graphs: Option<&str>) -> zip:
         zip.write_all(&npy_header(kind, &shape))?;
         zip.write_all(&bytes)?;
     }
-    if let Some(graphs) = graphs {
-        zip.start_file(GRAPHS, options)?;
-        zip.write_all(graphs.as_bytes())?;
+    for (name, text) in [("graphs.json", graphs), ("data.json", data)] {
+        let Some(text) = text else { continue };
+        zip.start_file(name, options)?;
+        zip.write_all(text.as_bytes())?;
     }
     Ok(zip.finish()?.into_inner())
 }
@@ -84,14 +90,15 @@ fn open<'a>(bytes: &'a [u8], source: &str) -> Result<Archive<'a>, ScmFileError> 
 }
 
 fn broken(source: &str, member: &str, problem: String) -> ScmFileError {
-    ScmFileError::Binary { file: source.into(), member: member.into(), problem }
+    ScmFileError::Part { file: source.into(), member: member.into(), problem }
 }
 
-/// The text of the graphs, if the archive has them.
-pub(super) fn graphs_of_npz(bytes: &[u8], source: &str) -> Result<Option<Vec<u8>>, ScmFileError> {
+/// The text of the member `part.json`, if the archive has it.
+pub(super) fn part_of_npz(bytes: &[u8], part: &str, source: &str) -> Result<Option<Vec<u8>>, ScmFileError> {
     let mut zip = open(bytes, source)?;
-    let there = zip.index_for_name(GRAPHS).is_some();
-    there.then(|| member(&mut zip, bytes.len(), GRAPHS, source)).transpose()
+    let name = format!("{part}.json");
+    let there = zip.index_for_name(&name).is_some();
+    there.then(|| member(&mut zip, bytes.len(), &name, source)).transpose()
 }
 
 fn member(zip: &mut Archive, size: usize, name: &str, source: &str) -> Result<Vec<u8>, ScmFileError> {

@@ -88,7 +88,9 @@ mod tests {
     #[test]
     fn functions_are_the_same_together_and_alone() {
         let mut draws = Seed::new(5).stream(Purpose::Noise).draws();
-        for (parents, waves, functions, samples) in [(1, 32, 1, 7), (2, 128, 5, 100), (3, 20, 4, 1), (2, 0, 3, 9)] {
+        for (parents, waves, functions, samples) in
+            [(1, 32, 1, 7), (2, 128, 5, 100), (3, 20, 4, 1), (2, 0, 3, 9)]
+        {
             let mut normals = |count: usize| (0..count).map(|_| 3.0 * draws.normal()).collect::<Vec<f64>>();
             let frequencies = normals(parents * waves);
             let of_function = |_| Waves {

@@ -13,7 +13,7 @@ use seabed::data::{
 use seabed::graph::{Dag, NodeSet};
 
 fn ignoring(columns: &[&str]) -> ReadOptions {
-    ReadOptions { ignore: columns.iter().map(ToString::to_string).collect() }
+    ReadOptions::ignoring(&columns.iter().map(ToString::to_string).collect::<Vec<_>>())
 }
 
 fn read(text: impl AsRef<[u8]>) -> Result<Dataset, DataError> {

@@ -22,28 +22,8 @@ fn bad_tables_say_what_to_do() {
             "t.csv, row 1 (line 2), column \"my note\": \"x\" is not a number; if this column is not a variable, leave it out with --ignore \"my note\"",
         ),
         (
-            b"a,b\n1,2\n1,\"3,5\"\n",
-            "t.csv, row 2 (line 3), column \"b\": \"3,5\" is not a number; write decimals with a point: 3.5",
-        ),
-        (
             b"a,who\n1,a\n",
             "t.csv, row 1 (line 2), column \"who\": \"a\" is not a number; if this column lists the variables that were intervened on, call it \"intervention_targets\"",
-        ),
-        (
-            b"a,targets\n1,\n",
-            "t.csv, row 1 (line 2), column \"targets\": the cell is empty; if this column lists the variables that were intervened on, call it \"intervention_targets\"",
-        ),
-        (
-            b"a,b\n1,\n",
-            "t.csv, row 1 (line 2), column \"b\": the cell is empty; fill in a number or remove the row (nothing is imputed)",
-        ),
-        (
-            b"a,b\n1,NA\n",
-            "t.csv, row 1 (line 2), column \"b\": \"NA\" stands for a missing value; fill in a number or remove the row (nothing is imputed)",
-        ),
-        (
-            b"a,b\n1,nan\n",
-            "t.csv, row 1 (line 2), column \"b\": \"nan\" stands for a missing value; fill in a number or remove the row (nothing is imputed)",
         ),
         (
             b"a,b\n1,-Inf\n",
@@ -59,7 +39,7 @@ fn bad_tables_say_what_to_do() {
         ),
         (
             b"a,b\n1,2\n1,2,3\n",
-            "t.csv, row 2 (line 3): the row has 3 cells, the header 2 cells; put quotes around cells that contain a comma",
+            "t.csv, row 2 (line 3): the row has 3 cells, the header 2 cells; put quotes around cells that contain a comma; numbers with decimal commas need semicolons or tabs between the cells",
         ),
         (
             b"a,b\r\n1,2\r\n\r\n1\r\n",
@@ -113,30 +93,6 @@ fn bad_tables_say_what_to_do() {
             "t.csv: there are no variables; at least one column of numbers is needed",
         ),
         (
-            b"a,b\n1,2\n1,caf\xe9\n",
-            "t.csv, row 2 (line 3): the text is not UTF-8 (perhaps Latin-1 or Windows-1252); save the file as UTF-8",
-        ),
-        (
-            b"caf\xe9,b\n1,2\n",
-            "t.csv, line 1: the text is not UTF-8 (perhaps Latin-1 or Windows-1252); save the file as UTF-8",
-        ),
-        (
-            b"\xff\xfea\0,\0b\0\n\0",
-            "t.csv, line 1: the text is not UTF-8 but UTF-16 (in Excel: \"Unicode text\"); save the file as UTF-8",
-        ),
-        (
-            b"a\0,\0b\0\n\0",
-            "t.csv, line 1: the text is not UTF-8 but UTF-16 (in Excel: \"Unicode text\"); save the file as UTF-8",
-        ),
-        (
-            b"a;b\n1,5;2\n",
-            "t.csv: the columns seem to be separated by semicolons; use commas, and a point for decimals",
-        ),
-        (
-            b"a\tb\n1\t2\n",
-            "t.csv: the columns seem to be separated by tabs; use commas, and a point for decimals",
-        ),
-        (
             b"a,b\n1,2\n1,\"2\n1,2\n",
             "t.csv, row 2 (line 3): a quotation mark opened in this row is never closed",
         ),
@@ -188,10 +144,6 @@ fn bad_graphs_say_what_to_do() {
         (
             ",a,b\nb,0,1\na,0,0\n",
             "g.csv, row 1 (line 2): the row is called \"b\", but rows must be in the order of the columns, and \"a\" comes next",
-        ),
-        (
-            "a;b\n0;1\n",
-            "g.csv: the columns seem to be separated by semicolons; use commas, and a point for decimals",
         ),
         ("", "g.csv is empty; the first line must contain the column names"),
     ];

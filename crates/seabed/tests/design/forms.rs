@@ -14,7 +14,14 @@ fn batch() -> Batch {
     let both = Intervention::new([(2, 1.5), (0, -1.0)]).unwrap();
     Batch {
         names: names(3),
-        chosen: vec![Chosen { design: both, rows: 1, information: information(0.5), gain: 0.25, cost: 2.0 }],
+        chosen: vec![Chosen {
+            design: both,
+            rows: 1,
+            information: information(0.5),
+            gain: 0.25,
+            cost: 2.0,
+            decides: Vec::new(),
+        }],
         information: information(0.75),
         entropy: 1.0,
         evaluated: vec![Evaluated { design: single(1, 0.0), information: information(0.0) }],
@@ -27,7 +34,8 @@ fn a_batch_names_its_variables() {
     let expected = json!({
         "version": 1,
         "batch": [{
-            "targets": {"X0": -1.0, "X2": 1.5}, "rows": 1, "information": 0.5, "standard_error": 0.125, "gain": 0.25, "cost": 2.0
+            "targets": {"X0": -1.0, "X2": 1.5}, "rows": 1, "information": 0.5, "standard_error": 0.125, "gain": 0.25, "cost": 2.0,
+            "decides": []
         }],
         "batch_information": 0.75, "batch_standard_error": 0.125, "entropy": 1.0,
     });

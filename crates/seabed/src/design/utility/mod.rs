@@ -15,6 +15,7 @@ use structure::Structure;
 
 use super::batch::Evaluated;
 use super::belief::Belief;
+use super::decision::Decision;
 use super::designer::Designer;
 use super::forecast::Forecast;
 use super::information::Information;
@@ -74,13 +75,15 @@ pub(super) struct Judged {
     pub(super) alone: Information,
     /// Together with the designs before it.
     pub(super) together: Information,
+    /// What it would decide on its own.
+    pub(super) decides: Vec<Decision>,
 }
 
 /// A finished batch, evaluated.
 pub(super) struct Verdict {
     /// For every design of the batch.
     pub(super) judged: Vec<Judged>,
-    /// Where the belief is about graphs.
+    /// What it would change in the belief about edges.
     pub(super) forecast: Option<Forecast>,
 }
 

@@ -1,13 +1,19 @@
 //! The paper's utility: information about the whole model, or about the answer to a question, under an ensemble.
 
+use std::collections::HashMap;
+
 use super::{Evaluator, Judged, Verdict};
+use crate::design::decision::{Decision, Tally};
 use crate::design::designer::Designer;
+use crate::design::forecast::Forecast;
 use crate::design::information::{Estimator, Information, Weighting};
 use crate::design::outcomes::{LogDensities, Outcomes, Round};
 use crate::design::work::Work;
+use crate::graph::{Dag, Node};
+use crate::num::log_sum_exp;
 use crate::num::random::Stream;
 use crate::observer::Stopped;
-use crate::scm::{Ensemble, Intervention};
+use crate::scm::{Ensemble, Intervention, Scm};
 
 /// Rounds from here on serve the information of the finished batch, with noise that no choice has seen.
 const FINISHED: u64 = 1 << 32;
@@ -125,18 +131,109 @@ impl Evaluator for ModelInformation<'_> {
 
     fn judge(&self, batch: &[(Intervention, usize)]) -> Result<Verdict, Stopped> {
         let pending = self.pending.as_ref();
+        let draws = Draws::new(self.outcomes.ensemble());
+        let now = self.tally(&draws, pending)?;
         let mut decided: Option<LogDensities> = None;
         let mut judged = Vec::with_capacity(batch.len());
         for (k, (design, rows)) in batch.iter().enumerate() {
             let own = self.outcomes.densities_of(FINISHED + k as u64, design, *rows)?;
-            let alone = match pending {
-                None => self.information(&own, None)?,
-                Some(_) => self.information(&own.clone().with(pending), pending)?,
-            };
+            let with_pending = pending.map(|_| own.clone().with(pending));
+            let on_its_own = with_pending.as_ref().unwrap_or(&own);
+            let alone = self.information(on_its_own, pending)?;
+            let decides = draws.decisions(&now, &self.tally(&draws, Some(on_its_own))?);
             let joint = own.with(decided.as_ref().or(pending));
-            judged.push(Judged { alone, together: self.information(&joint, pending)? });
+            judged.push(Judged { alone, together: self.information(&joint, pending)?, decides });
             decided = Some(joint);
         }
-        Ok(Verdict { judged, forecast: None })
+        let after = self.tally(&draws, decided.as_ref().or(pending))?;
+        Ok(Verdict { judged, forecast: Some(draws.forecast(&now, &after)) })
+    }
+}
+
+impl ModelInformation<'_> {
+    /// The answers about open pairs after these outcomes; without outcomes, as they are now.
+    fn tally(&self, draws: &Draws<'_>, outcomes: Option<&LogDensities>) -> Result<Tally, Stopped> {
+        let weights = self.outcomes.ensemble().weights();
+        let Some(outcomes) = outcomes else { return Ok(draws.tally_of(weights, 1.0)) };
+        let samples = self.outcomes.samples();
+        // A few outcomes of every draw are enough for probabilities of pairs.
+        const TALLIED: usize = 10;
+        let of_draws = self.outcomes.map_draws(|i| {
+            let mut tally = Tally::default();
+            // [evaluating draws][outcomes]
+            let densities = &outcomes.0[i];
+            for k in 0..samples.min(TALLIED) {
+                let mut after: Vec<f64> =
+                    weights.iter().enumerate().map(|(l, w)| w.ln() + densities[l * samples + k]).collect();
+                let total = log_sum_exp(&after);
+                after.iter_mut().for_each(|x| *x = (*x - total).exp());
+                tally.merge(&draws.tally_of(&after, weights[i]));
+            }
+            Ok(tally)
+        })?;
+        let mut tally = Tally::default();
+        of_draws.iter().for_each(|of_draw| tally.merge(of_draw));
+        Ok(tally)
+    }
+}
+
+/// The graphs of the draws, and the pairs on which they differ.
+struct Draws<'a> {
+    ensemble: &'a Ensemble,
+    pairs: Vec<(Node, Node)>,
+    /// `[draw]`: for every pair that the draw joins, its place among the pairs and which way (0 there, 1 back).
+    joined: Vec<Vec<(usize, usize)>>,
+}
+
+impl<'a> Draws<'a> {
+    fn new(ensemble: &'a Ensemble) -> Self {
+        let (draws, nodes) = (ensemble.draws(), ensemble.names().len());
+        let answer = |dag: &Dag, i: Node, j: Node| (dag.has_edge(i, j), dag.has_edge(j, i));
+        let open = |&(i, j): &(Node, Node)| {
+            let first = answer(draws[0].dag(), i, j);
+            draws.iter().any(|draw| answer(draw.dag(), i, j) != first)
+        };
+        let pairs: Vec<(Node, Node)> =
+            (0..nodes).flat_map(|i| (0..i).map(move |j| (i, j))).filter(open).collect();
+        let of_draw = |draw: &Scm| {
+            let joined = |(k, &(i, j)): (usize, &(Node, Node))| match answer(draw.dag(), i, j) {
+                (true, _) => Some((k, 0)),
+                (_, true) => Some((k, 1)),
+                _ => None,
+            };
+            pairs.iter().enumerate().filter_map(joined).collect()
+        };
+        Self { joined: draws.iter().map(of_draw).collect(), ensemble, pairs }
+    }
+
+    /// The answers when the draws have these weights.
+    fn tally_of(&self, weights: &[f64], weight: f64) -> Tally {
+        let mut answers = vec![[0.0, 0.0, 1.0]; self.pairs.len()];
+        for (joined, w) in self.joined.iter().zip(weights) {
+            for &(pair, way) in joined {
+                answers[pair][way] += w;
+            }
+        }
+        answers.iter_mut().for_each(|answer| answer[2] = (1.0 - answer[0] - answer[1]).max(0.0));
+        let mut tally = Tally::default();
+        tally.add(&answers, weight);
+        tally
+    }
+
+    fn decisions(&self, now: &Tally, after: &Tally) -> Vec<Decision> {
+        let graphs = self.ensemble.draws().iter().map(Scm::dag).zip(self.ensemble.weights().iter().copied());
+        now.decisions(after, &self.pairs, self.ensemble.names(), graphs)
+    }
+
+    fn forecast(&self, now: &Tally, after: &Tally) -> Forecast {
+        let ((wrong_now, undecided_now), (wrong_after, undecided_after)) = (now.totals(), after.totals());
+        let mut of_graph: HashMap<&Dag, f64> = HashMap::new();
+        for (draw, weight) in self.ensemble.draws().iter().zip(self.ensemble.weights()) {
+            *of_graph.entry(draw.dag()).or_default() += weight;
+        }
+        let mut weights: Vec<f64> = of_graph.into_values().collect();
+        weights.sort_by(f64::total_cmp);
+        let effective_graphs = 1.0 / weights.iter().map(|weight| weight * weight).sum::<f64>();
+        Forecast { wrong_now, wrong_after, undecided_now, undecided_after, effective_graphs, drawn_once: 0.0 }
     }
 }

@@ -4,6 +4,7 @@
 use super::{Evaluator, Judged, Verdict};
 use crate::belief::GraphBelief;
 use crate::design::blocks::{Block, blocks, drawn_once, whole};
+use crate::design::decision::{Answers, Tally};
 use crate::design::designer::Designer;
 use crate::design::features::{Features, Kind};
 use crate::design::forecast::{Forecast, Pairs};
@@ -16,7 +17,7 @@ use crate::graph::Node;
 use crate::num::elementwise::exp_in_place;
 use crate::num::parallel::ordered_map;
 use crate::num::random::Stream;
-use crate::num::{NEGLIGIBLE, sum_in_order};
+use crate::num::{not_below, sum_in_order};
 use crate::observer::Stopped;
 use crate::scm::Intervention;
 
@@ -66,7 +67,7 @@ impl Part {
         }
         let mut sums = vec![0.0; count];
         for row in weights.chunks_exact_mut(count) {
-            row.iter_mut().zip(&largest).for_each(|(x, largest)| *x = (*x - largest).max(NEGLIGIBLE));
+            row.iter_mut().zip(&largest).for_each(|(x, largest)| *x = not_below(*x - largest));
             exp_in_place(row);
             sums.iter_mut().zip(&*row).for_each(|(sum, x)| *sum += x);
         }
@@ -239,18 +240,21 @@ impl<'a> Structure<'a> {
         Information { nats: self.loss_now - mean, standard_error: (squares / (n - 1.0).max(1.0) / n).sqrt() }
     }
 
-    /// Expected wrong pairs and undecided pairs after the paths' rows.
-    fn expected(&self, paths: &Paths<'a>) -> (f64, f64) {
-        let of_path = |path: &Path<'a>| {
-            let of_part = |part: &Part| match &part.loss {
-                Loss::Features(features) => features.otherwise(&part.weights_after(&path.terms, 1), 1),
-                Loss::Entropy(_) => Vec::new(),
-            };
-            self.pairs.count(&self.edges.iter().map(of_part).collect::<Vec<_>>())
+    /// The answers about open pairs after outcomes with these terms, `[family]`.
+    fn answers_after(&self, terms: &[f64]) -> Vec<Answers> {
+        let of_part = |part: &Part| match &part.loss {
+            Loss::Features(features) => features.otherwise(&part.weights_after(terms, 1), 1),
+            Loss::Entropy(_) => Vec::new(),
         };
-        let (wrong, undecided): (Vec<f64>, Vec<f64>) = ordered_map(&paths.list, of_path).into_iter().unzip();
-        let n = paths.list.len() as f64;
-        (sum_in_order(&wrong) / n, sum_in_order(&undecided) / n)
+        self.pairs.answers(&self.edges.iter().map(of_part).collect::<Vec<_>>())
+    }
+
+    /// The answers after the paths' rows.
+    fn tally(&self, paths: &Paths<'a>) -> Tally {
+        let mut tally = Tally::default();
+        let answers = ordered_map(&paths.list, |path: &Path<'a>| self.answers_after(&path.terms));
+        answers.iter().for_each(|answers| tally.add(answers, 1.0));
+        tally
     }
 
     /// What would still be lost if, for all that is set, every effect on another variable were known.
@@ -347,6 +351,8 @@ impl Evaluator for Structure<'_> {
         let beyond = |worth: Information| Information { nats: worth.nats - before, ..worth };
         let mut paths = self.start.clone();
         let mut judged = Vec::with_capacity(batch.len());
+        let now = self.tally(&self.start);
+        let graphs = self.belief.graphs().iter().zip(self.belief.weights().iter().copied());
         for (k, (design, rows)) in batch.iter().enumerate() {
             let noise = fresh.at(k as u64);
             let alone = self.start.with_designs(
@@ -355,14 +361,18 @@ impl Evaluator for Structure<'_> {
                 noise,
                 1,
                 self.work,
-                |terms| self.losses_after(terms, 1)[0],
+                |terms| (self.losses_after(terms, 1)[0], self.answers_after(terms)),
             )?;
-            let alone = beyond(self.worth(&alone));
+            let mut after = Tally::default();
+            alone.iter().for_each(|(_, answers)| after.add(answers, 1.0));
+            let decides = now.decisions(&after, &self.pairs.nodes, self.belief.names(), graphs.clone());
+            let losses: Vec<f64> = alone.into_iter().map(|(loss, _)| loss).collect();
+            let alone = beyond(self.worth(&losses));
             paths = paths.after(design, *rows, noise, self.work)?;
-            judged.push(Judged { alone, together: beyond(self.worth_of(&paths)) });
+            judged.push(Judged { alone, together: beyond(self.worth_of(&paths)), decides });
         }
         let ((wrong_now, undecided_now), (wrong_after, undecided_after)) =
-            (self.expected(&self.start), self.expected(&paths));
+            (now.totals(), self.tally(&paths).totals());
         let forecast = Forecast {
             wrong_now,
             wrong_after,

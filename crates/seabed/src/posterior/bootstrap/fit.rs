@@ -105,7 +105,10 @@ fn drawn(
     stream: Stream,
 ) -> Drawn {
     let weights = resample(sorted, stream);
-    let mut scores = Scores::new(Moments::new(sorted, &weights), settings.penalty, gies::LEAST_GAIN);
+    let moments = Moments::new(sorted, &weights);
+    let usual = || Bootstrap::usual_penalty(moments.all_rows(), sorted.variables());
+    let penalty = settings.penalty.unwrap_or_else(usual);
+    let mut scores = Scores::new(moments, Some(penalty), gies::LEAST_GAIN);
     let found = gies::gies(&mut scores, sorted.regimes(), knowledge, search);
     let mut draws = stream.named("member").draws();
     let dag = match &found.refined {

@@ -10,6 +10,9 @@ use crate::graph::{Dag, Node, NodeSet};
 use crate::posterior::fit::{self, Fit};
 use crate::scm::{ByName, Ensemble, Linear, Mechanism, Scm};
 
+/// The least noise, as a fraction of the spread of a variable, or of its size if it does not vary.
+const LEAST_NOISE: f64 = 1e-9;
+
 /// A posterior and how it was reached.
 #[derive(Clone, Debug)]
 pub struct BootstrapFit {
@@ -129,8 +132,14 @@ fn fitted(node: Node, parents: &NodeSet, moments: &Moments) -> (Linear, f64) {
         residual: moments.squares(node)[node],
     });
     let sd = (regression.residual / moments.rows(node)).sqrt();
-    // A constant still needs a density: it is known to about its own precision.
-    let least = 1e-9 * regression.intercept.abs().max(1e-3);
+    // What is determined without noise still needs a density, in the variable's own unit; so does a constant, which is
+    // known to about its own precision, and for 0 there is no unit to go by.
+    let spread = (moments.squares(node)[node] / moments.rows(node)).sqrt();
+    let least = match moments.mean(node, node).abs() {
+        _ if spread > 0.0 => LEAST_NOISE * spread,
+        0.0 => LEAST_NOISE,
+        size => LEAST_NOISE * size,
+    };
     let linear = Linear { weights: regression.weights, intercept: regression.intercept };
     (linear, sd.max(least))
 }

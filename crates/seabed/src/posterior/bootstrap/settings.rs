@@ -11,7 +11,8 @@ use crate::settings::{SettingsError, check_count};
 pub struct Bootstrap {
     /// Number of resamples, at least 1.
     pub draws: usize,
-    /// λ, the price of a parameter; ½ ln N (BIC) if none.
+    /// λ, the price of a parameter; if none, [`Bootstrap::usual_penalty`] for resamples, and ½ ln N (BIC) for one search of
+    /// the data as they are.
     pub penalty: Option<f64>,
     /// Limits of the search.
     pub search: GiesOptions,
@@ -27,6 +28,15 @@ impl Default for Bootstrap {
 const MOST_PENALTY: f64 = 1e6;
 
 impl Bootstrap {
+    /// ln N + ln p, the price of a parameter in resamples of N rows of p variables.
+    ///
+    /// A correlation that is nothing but chance is in the data, and once more in the resample: the likelihood gains twice
+    /// as much by a needless edge as it would in fresh rows, so BIC's ½ ln N counts twice. ln p is for the number of
+    /// edges that there are to choose from, as in the extended BIC.
+    pub fn usual_penalty(rows: f64, variables: usize) -> f64 {
+        rows.ln() + (variables as f64).ln()
+    }
+
     /// Are all numbers within their ranges?
     pub fn check(&self) -> Result<(), SettingsError> {
         check_count("draws", self.draws, 1..=1_000_000)?;

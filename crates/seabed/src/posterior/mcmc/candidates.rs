@@ -6,10 +6,11 @@
 
 use std::collections::BTreeMap;
 
+use super::mask::{Mask, bit};
 use super::problem::Problem;
-use super::table::{Mask, bit, nodes_of};
 use crate::graph::Node;
 use crate::num::parallel::ordered_map;
+use crate::observer::{Pulse, Stopped};
 
 /// Greedy parents beside which all others are tried.
 const COMPANY: usize = 3;
@@ -28,12 +29,12 @@ pub(super) struct Limits {
 
 impl Limits {
     fn all(&self) -> Mask {
-        (0..self.nodes).fold(0, |set, node| set | bit(node)) & !self.forbidden & !self.required
+        Mask::first(self.nodes) & !self.forbidden & !self.required
     }
 
     /// Parents that may be added to the required ones.
     fn more(&self) -> usize {
-        self.most_parents.saturating_sub(self.required.count_ones() as usize)
+        self.most_parents.saturating_sub(self.required.len())
     }
 }
 
@@ -47,17 +48,22 @@ pub(super) struct Candidates {
     pub all: Mask,
 }
 
-/// Screens the parents of a node.
-pub(super) fn screen(problem: &Problem, limits: &Limits, scores: &mut Scores) -> Candidates {
+/// Screens the parents of a node. Where it is stopped, the scores computed so far are kept.
+pub(super) fn screen(
+    problem: &Problem,
+    limits: &Limits,
+    scores: &mut Scores,
+    pulse: &Pulse<'_>,
+) -> Result<Candidates, Stopped> {
     let mut greedy = Vec::new();
     let mut context = limits.required;
     let mut gains = vec![f64::NEG_INFINITY; limits.nodes];
-    fill(problem, &[context], scores);
+    fill(problem, &[context], scores, pulse)?;
     let mut at = scores[&context];
     for _ in 0..limits.more().min(limits.candidates) {
         let mut best: Option<(f64, Node)> = None;
-        let open = || nodes_of(limits.all() & !context);
-        fill(problem, &open().map(|node| context | bit(node)).collect::<Vec<_>>(), scores);
+        let open = || (limits.all() & !context).nodes();
+        fill(problem, &open().map(|node| context | bit(node)).collect::<Vec<_>>(), scores, pulse)?;
         for node in open() {
             let score = scores[&(context | bit(node))];
             gains[node] = gains[node].max(score - at);
@@ -73,19 +79,19 @@ pub(super) fn screen(problem: &Problem, limits: &Limits, scores: &mut Scores) ->
         context |= bit(node);
         at = score;
     }
-    let mut others: Vec<Node> = nodes_of(limits.all()).filter(|node| !greedy.contains(node)).collect();
+    let mut others: Vec<Node> = limits.all().nodes().filter(|node| !greedy.contains(node)).collect();
     others.sort_by(|a, b| gains[*b].total_cmp(&gains[*a]).then(a.cmp(b)));
     let room = limits.candidates.saturating_sub(greedy.len());
-    let all = greedy.iter().chain(others.iter().take(room)).fold(0, |set, &node| set | bit(node));
-    Candidates { greedy, all }
+    let all = Mask::of(greedy.iter().chain(others.iter().take(room)).copied());
+    Ok(Candidates { greedy, all })
 }
 
 /// All sets that a node may have. Removing an optional parent from a set gives another one of them.
 pub(super) fn sets(candidates: &Candidates, limits: &Limits) -> Vec<Mask> {
     let mut sets = vec![limits.required];
-    extend(&mut sets, 0, limits.more(), &nodes_of(candidates.all).collect::<Vec<_>>());
+    extend(&mut sets, 0, limits.more(), &candidates.all.nodes().collect::<Vec<_>>());
     let company: Vec<Node> = candidates.greedy.iter().copied().take(COMPANY).collect();
-    for outsider in nodes_of(limits.all() & !candidates.all) {
+    for outsider in (limits.all() & !candidates.all).nodes() {
         if limits.more() == 0 {
             break;
         }
@@ -99,7 +105,7 @@ pub(super) fn sets(candidates: &Candidates, limits: &Limits) -> Vec<Mask> {
 /// Adds all unions of the set at `start`, the last one, with at most `most` of the nodes.
 fn extend(sets: &mut Vec<Mask>, start: usize, most: usize, nodes: &[Node]) {
     let base = sets[start];
-    let mut sized = vec![(0, 0)];
+    let mut sized = vec![(Mask::EMPTY, 0)];
     for &node in nodes {
         for k in 0..sized.len() {
             let (set, size) = sized[k];
@@ -111,11 +117,18 @@ fn extend(sets: &mut Vec<Mask>, start: usize, most: usize, nodes: &[Node]) {
     }
 }
 
-/// Computes the missing scores of the sets.
-pub(super) fn fill(problem: &Problem, sets: &[Mask], scores: &mut Scores) {
+/// Computes the missing scores of the sets. Where it is stopped, those computed so far are kept.
+pub(super) fn fill(
+    problem: &Problem,
+    sets: &[Mask],
+    scores: &mut Scores,
+    pulse: &Pulse<'_>,
+) -> Result<(), Stopped> {
     let missing: Vec<Mask> = sets.iter().copied().filter(|set| !scores.contains_key(set)).collect();
-    let found = ordered_map(&missing, |&set| problem.score(set));
-    scores.extend(missing.into_iter().zip(found));
+    let found = ordered_map(&missing, |&set| pulse.goes_on().then(|| problem.score(set)));
+    let complete = found.iter().all(Option::is_some);
+    scores.extend(missing.into_iter().zip(found).filter_map(|(set, score)| Some((set, score?))));
+    if complete { Ok(()) } else { Err(Stopped) }
 }
 
 #[cfg(test)]
@@ -124,19 +137,24 @@ mod tests {
 
     #[test]
     fn sets_are_distinct_closed_and_obey() {
-        let limits = Limits { forbidden: 1 | 2, required: 4, nodes: 12, most_parents: 4, candidates: 5 };
-        let candidates =
-            Candidates { greedy: vec![7, 3, 9, 4], all: bit(7) | bit(3) | bit(9) | bit(4) | bit(5) };
+        let limits = Limits {
+            forbidden: bit(0) | bit(1),
+            required: bit(2),
+            nodes: 12,
+            most_parents: 4,
+            candidates: 5,
+        };
+        let candidates = Candidates { greedy: vec![7, 3, 9, 4], all: Mask::of([7, 3, 9, 4, 5]) };
         let sets = sets(&candidates, &limits);
         let distinct: std::collections::HashSet<Mask> = sets.iter().copied().collect();
         assert_eq!(distinct.len(), sets.len());
         // 1 + 5 + 10 + 10 of candidates; for the 4 others 1 + 3 + 3.
         assert_eq!(sets.len(), 26 + 4 * 7);
         for set in &sets {
-            assert!(set & 4 != 0 && set & 3 == 0 && set.count_ones() <= 4);
-            assert!(nodes_of(set & !4).all(|node| distinct.contains(&(set & !bit(node)))));
+            assert!(set.contains(2) && !set.meets(limits.forbidden) && set.len() <= 4);
+            assert!((*set & !bit(2)).nodes().all(|node| distinct.contains(&(*set & !bit(node)))));
         }
         let few = Limits { most_parents: 1, ..limits };
-        assert_eq!(super::sets(&candidates, &few), [4]);
+        assert_eq!(super::sets(&candidates, &few), [bit(2)]);
     }
 }

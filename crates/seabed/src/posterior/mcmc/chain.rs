@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ladder::{Ladder, log_weight};
+use super::mask::{Mask, bit};
 use super::moves::{redraw_pair, reverse_edge};
 use super::partition::{Worths, draw_parents, layers_of, relocate};
-use super::table::{Mask, ParentSets, bit, nodes_of, set_of};
+use super::table::ParentSets;
 use crate::graph::Dag;
 use crate::num::random::{Draws, Stream};
 
@@ -13,83 +15,90 @@ use crate::num::random::{Draws, Stream};
 pub(super) struct Chain {
     /// Sweeps ever made: the address of the next one's randomness.
     pub sweeps: u64,
-    /// The graph after every sweep that is kept: the parents of every node, as two halves of a mask.
+    /// The graph after every sweep that is kept.
     pub path: Vec<Graph>,
     /// Log-weight of every graph of the path.
     pub scores: Vec<f64>,
     now: Graph,
+    /// The graphs of the replicas at higher temperatures, the coldest first; none unless chains need them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    replicas: Vec<Graph>,
 }
 
 /// The parents of every node.
-pub(super) type Graph = Vec<Halves>;
-
-/// A mask in two numbers, because files have no larger ones.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub(super) struct Halves(u64, u64);
-
-impl From<Mask> for Halves {
-    fn from(mask: Mask) -> Self {
-        Self(mask as u64, (mask >> 64) as u64)
-    }
-}
-
-impl From<Halves> for Mask {
-    fn from(halves: Halves) -> Self {
-        Mask::from(halves.0) | Mask::from(halves.1) << 64
-    }
-}
+pub(super) type Graph = Vec<Mask>;
 
 impl Chain {
     /// A chain that starts at a graph drawn for a random order of the nodes that agrees with the required edges.
     pub fn start(tables: &[ParentSets], required: &Dag, stream: Stream) -> Self {
         let mut draws = stream.named("start").draws();
-        let mut placed = 0;
-        let mut now: Graph = vec![0.into(); tables.len()];
+        let mut placed = Mask::EMPTY;
+        let mut now: Graph = vec![Mask::EMPTY; tables.len()];
         let mut left: Vec<usize> = (0..tables.len()).collect();
         while !left.is_empty() {
-            let free = |node: &usize| required.parents(*node).iter().all(|parent| placed & bit(parent) != 0);
+            let free = |node: &usize| required.parents(*node).iter().all(|parent| placed.contains(parent));
             let open: Vec<usize> = left.iter().copied().filter(free).collect();
             let node = open[draws.below(open.len())];
-            now[node] = tables[node].draw(placed, 0, &mut draws).expect("the required parents").into();
+            now[node] = tables[node].draw(placed, Mask::EMPTY, &mut draws).expect("the required parents");
             placed |= bit(node);
             left.retain(|other| *other != node);
         }
-        Self { sweeps: 0, path: Vec::new(), scores: Vec::new(), now }
+        Self { sweeps: 0, path: Vec::new(), scores: Vec::new(), now, replicas: Vec::new() }
     }
 
-    /// Makes this many sweeps and adds the graphs to the path.
-    pub fn advance(&mut self, count: usize, tables: &[ParentSets], stream: Stream) {
-        let mut parents: Vec<Mask> = self.now.iter().map(|&halves| halves.into()).collect();
+    /// Gives the chain so many replicas at higher temperatures, which start where it is.
+    pub fn replicate(&mut self, count: usize) {
+        self.replicas = vec![self.now.clone(); count];
+    }
+
+    /// Number of replicas.
+    pub fn replicas(&self) -> usize {
+        self.replicas.len()
+    }
+
+    /// Makes this many sweeps and adds the graphs to the path; replicas move too, and swap with the chain. The ladder has a
+    /// step for each of them.
+    pub fn advance(&mut self, count: usize, tables: &[ParentSets], ladder: &Ladder, stream: Stream) {
+        let mut graphs: Vec<Graph> = [&self.now].into_iter().chain(&self.replicas).cloned().collect();
         for _ in 0..count {
-            let mut draws = stream.at(self.sweeps).draws();
-            sweep(&mut parents, tables, &mut draws);
+            let at = stream.at(self.sweeps);
+            let mut draws = at.draws();
+            sweep(&mut graphs[0], tables, &mut draws);
+            for (replica, graph) in graphs[1..].iter_mut().enumerate() {
+                let mut draws = at.named("replica").at(replica as u64).draws();
+                sweep(graph, ladder.tables(replica), &mut draws);
+            }
+            if graphs.len() > 1 {
+                ladder.swap(&mut graphs, tables, self.sweeps % 2 == 1, &mut draws);
+            }
             self.sweeps += 1;
-            let score = |(set, table): (&Mask, &ParentSets)| table.score(*set).expect("a set of the table");
-            self.scores.push(parents.iter().zip(tables).map(score).sum());
-            self.path.push(parents.iter().map(|&set| set.into()).collect());
+            self.scores.push(log_weight(&graphs[0], tables));
+            self.path.push(graphs[0].clone());
         }
-        self.now = parents.into_iter().map(Halves::from).collect();
+        self.replicas = graphs.split_off(1);
+        self.now = graphs.swap_remove(0);
     }
 
     /// The chain after this many sweeps that are not recorded.
     pub fn moved(&self, count: usize, tables: &[ParentSets], stream: Stream) -> Self {
-        let mut parents: Vec<Mask> = self.now.iter().map(|&halves| halves.into()).collect();
+        let mut parents = self.now.clone();
         for k in 0..count {
             sweep(&mut parents, tables, &mut stream.at(k as u64).draws());
         }
-        Self { now: parents.into_iter().map(Halves::from).collect(), ..self.clone() }
+        Self { now: parents, ..self.clone() }
     }
 
     /// Is the chain complete, for this many nodes?
     pub fn is_complete(&self, nodes: usize) -> bool {
-        let fits = |graph: &Graph| {
-            graph.len() == nodes && graph.iter().all(|&set| nodes_of(set.into()).all(|node| node < nodes))
-        };
-        let sets = || self.now.iter().map(|&set| set_of(set.into(), nodes)).collect();
+        let fits =
+            |graph: &Graph| graph.len() == nodes && graph.iter().all(|set| set.is_within(Mask::first(nodes)));
+        let acyclic =
+            |graph: &Graph| Dag::from_parents(graph.iter().map(|set| set.node_set(nodes)).collect()).is_ok();
+        let moving = || self.replicas.iter().chain([&self.now]);
         self.path.len() as u64 == self.sweeps
             && self.path.len() == self.scores.len()
-            && self.path.iter().chain([&self.now]).all(fits)
-            && Dag::from_parents(sets()).is_ok()
+            && self.path.iter().chain(moving()).all(fits)
+            && moving().all(acyclic)
     }
 
     /// Drops all but the last graphs.

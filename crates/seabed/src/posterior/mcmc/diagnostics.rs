@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::chain::Chain;
-use super::table::{Mask, nodes_of};
+use super::mask::Mask;
 use crate::data::Names;
 use crate::graph::Node;
 
@@ -87,14 +87,13 @@ impl Diagnostics {
         let score = convergence(&scores);
         let mut edges: Vec<(Node, Node, Convergence)> = Vec::new();
         for to in 0..nodes {
-            let parents =
-                |chain: &Chain| -> Vec<Mask> { chain.path.iter().map(|graph| graph[to].into()).collect() };
+            let parents = |chain: &Chain| -> Vec<Mask> { chain.path.iter().map(|graph| graph[to]).collect() };
             let paths: Vec<Vec<Mask>> = chains.iter().map(parents).collect();
-            let ever = paths.iter().flatten().fold(0, |set, parents| set | parents);
-            for from in nodes_of(ever) {
+            let ever = paths.iter().flatten().fold(Mask::EMPTY, |set, parents| set | *parents);
+            for from in ever.nodes() {
                 let series: Vec<Vec<f64>> = paths
                     .iter()
-                    .map(|path| path.iter().map(|set| f64::from((set >> from & 1) as u8)).collect())
+                    .map(|path| path.iter().map(|set| f64::from(u8::from(set.contains(from)))).collect())
                     .collect();
                 let p = series.iter().flatten().sum::<f64>() / (kept * chains.len()) as f64;
                 if p > SETTLED && p < 1.0 - SETTLED {
@@ -123,6 +122,12 @@ impl Diagnostics {
                 .collect(),
             readmitted,
         }
+    }
+
+    /// How far the mean log posteriors of the chains are from one another.
+    pub(super) fn apart(&self) -> f64 {
+        let of = |pick: fn(f64, f64) -> f64| self.mean_scores.iter().copied().reduce(pick).unwrap_or(0.0);
+        of(f64::max) - of(f64::min)
     }
 
     /// The smallest effective sample size of the score and the undecided edges.

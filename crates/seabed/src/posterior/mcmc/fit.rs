@@ -3,17 +3,21 @@
 use super::candidates::{self, Limits};
 use super::chain::Chain;
 use super::diagnostics::Diagnostics;
+use super::ladder::Ladder;
+use super::mask::{Mask, bit};
 use super::problem::Problem;
 use super::result::{self, McmcFit};
 use super::settings::Mcmc;
 use super::state::{self, State};
-use super::table::{Mask, ParentSets, bit, mask_of, nodes_of};
+use super::table::ParentSets;
+use super::trust::{self, Trust, TrustRule};
 use crate::data::Dataset;
 use crate::graph::Node;
 use crate::num::parallel::{ordered_map, ordered_map_indices};
 use crate::num::random::{Purpose, Seed};
-use crate::observer::{Observer, report};
-use crate::posterior::{self, FitError, Knowledge, UnusableData};
+use crate::observer::{Observer, Pulse, Stopped, report};
+use crate::posterior::units::vary;
+use crate::posterior::{self, FitError, Knowledge, StateMismatch, UnusableData};
 use crate::scm::ByName;
 
 /// Sweeps before candidates are reconsidered, and how often at most.
@@ -25,6 +29,8 @@ const READMITTED: f64 = 0.02;
 /// move freely.
 const COOLEST: f64 = 1.5;
 const MILD: f64 = 20.0;
+/// Chains whose mean log-weights differ by more than this get replicas at higher temperatures, in nats.
+const APART: f64 = 1.0;
 /// Sweeps between two reports to the observer.
 const SWEEPS_AT_ONCE: usize = 50;
 
@@ -72,7 +78,8 @@ impl Mcmc {
     }
 }
 
-/// Data and knowledge with variables in the order of their names.
+/// Data and knowledge with variables in the order of their names, and rows in an order of their own: neither order in the
+/// data makes a difference.
 struct Sorted {
     by_name: ByName,
     data: Dataset,
@@ -84,7 +91,7 @@ impl Sorted {
         let by_name = ByName::new(data.names());
         let knowledge = knowledge.relabelled(&by_name.to);
         let data = data.reordered(&by_name.names).expect("the same names in another order");
-        Self { by_name, data, knowledge }
+        Self { by_name, data: data.in_canonical_rows(), knowledge }
     }
 }
 
@@ -97,8 +104,13 @@ fn run(
     let settings = state.settings.clone();
     let Sorted { by_name, data: sorted, knowledge } = sorted;
     let nodes = sorted.variables();
-    let limits: Vec<Limits> = (0..nodes).map(|node| limits(&settings, knowledge, node)).collect();
-    let problems = ordered_map_indices(nodes, |node| Problem::new(&settings, sorted, node));
+    let problems = Problem::all(&settings, sorted);
+    let constants = Mask::of(constants(sorted));
+    let limits: Vec<Limits> = problems
+        .iter()
+        .enumerate()
+        .map(|(node, of)| limits(&settings, knowledge, node, of, constants))
+        .collect();
     for (known, problem) in state.nodes.iter_mut().zip(&problems) {
         if known.mark != problem.mark {
             *known = state::NodeState { mark: problem.mark, ..state::NodeState::default() };
@@ -111,6 +123,7 @@ fn run(
             |candidates| candidates::sets(&candidates, limits).iter().all(|set| scores.contains_key(set));
         known.filled &= known.screened().is_some_and(complete);
     }
+    let share = share(&mut state, sorted, knowledge, observer)?;
     let stream = state.seed.stream(Purpose::Mcmc);
     let mut tables = Vec::new();
     loop {
@@ -122,7 +135,7 @@ fn run(
             let candidates = state.nodes[node].screened().expect("all nodes are screened");
             let sets = candidates::sets(&candidates, &limits[node]);
             let weighted: Vec<(Mask, f64)> =
-                sets.iter().map(|set| (*set, known[set] + prior.of(*set))).collect();
+                sets.iter().map(|set| (*set, share * known[set] + prior.of(*set))).collect();
             if weighted.iter().any(|(_, score)| !score.is_finite()) {
                 return Err(UnusableData::ScoreNotFinite { name: sorted.names()[node].clone() }.into());
             }
@@ -139,7 +152,7 @@ fn run(
         }
         // Burn-in starts with a pilot, which shows whether parents were left out that should not have been.
         let until = (PILOT * (state.revisions + 1)).min(settings.most_sweeps);
-        advance(&mut state, until, &tables, observer)?;
+        advance(&mut state, until, &tables, &Ladder::none(), observer)?;
         state.revisions += 1;
         if !readmit(&mut state, &limits) {
             state.revisions = MOST_REVISIONS;
@@ -153,24 +166,87 @@ fn run(
     while until < state.sweeps() {
         until = further(until);
     }
+    let highest = temperatures(&tables).last().copied();
+    let mut ladder = match highest {
+        Some(highest) if state.is_tempered() => Ladder::up_to(highest, &tables),
+        _ => Ladder::none(),
+    };
+    if state.chains.iter().any(|chain| chain.replicas() != ladder.len()) {
+        return Err(StateMismatch::Damaged.into());
+    }
     let diagnostics = loop {
-        advance(&mut state, until, &tables, observer)?;
+        advance(&mut state, until, &tables, &ladder, observer)?;
         let mut second_halves = state.chains.clone();
         second_halves.iter_mut().for_each(|chain| chain.keep_last(until.div_ceil(2)));
         let diagnostics = Diagnostics::of(&second_halves, state.readmitted);
         if diagnostics.enough(settings.draws) || until >= settings.most_sweeps {
             break diagnostics;
         }
+        // Chains that stay apart where they started get company that moves more freely.
+        if let Some(highest) = highest.filter(|_| !state.is_tempered() && diagnostics.apart() > APART) {
+            ladder = Ladder::up_to(highest, &tables);
+            state.chains.iter_mut().for_each(|chain| chain.replicate(ladder.len()));
+        }
         until = further(until);
     };
-    Ok(result::fit(state, diagnostics, &problems, data, by_name))
+    Ok(result::fit(state, diagnostics, &problems, (data, sorted), by_name))
 }
 
-fn limits(settings: &Mcmc, knowledge: &Knowledge, node: Node) -> Limits {
+/// How much rows count for: as asked, or by the rule, which is followed once.
+fn share(
+    state: &mut State,
+    data: &Dataset,
+    knowledge: &Knowledge,
+    observer: &dyn Observer,
+) -> Result<f64, FitError> {
+    let share = match (state.settings.trust, state.share) {
+        (Trust::Share(share), _) | (_, Some(share)) => share,
+        (Trust::Named(TrustRule::Auto), None) => {
+            match trust::chosen(&state.settings, data, knowledge, state.seed, observer) {
+                // The state of the comparison is not that of the fit.
+                Err(FitError::Stopped(_)) => {
+                    return Err(FitError::Stopped(Box::new(posterior::State::Mcmc(state.clone()))));
+                }
+                chosen => chosen?,
+            }
+        }
+    };
+    state.share = Some(share);
+    Ok(share)
+}
+
+/// Variables that do not vary at all.
+fn constants(data: &Dataset) -> Vec<Node> {
+    (0..data.variables()).filter(|&node| !vary(data.column(node).iter().copied())).collect()
+}
+
+/// What the data leave open whatever the fit, as text.
+pub(in crate::posterior) fn remarks(data: &Dataset) -> Vec<String> {
+    let constants = constants(data);
+    let remark = |node: Node| {
+        let name = &data.names()[node];
+        let free = data.untouched_rows(node).map(|row| data.column(node)[row]);
+        if constants.contains(&node) {
+            Some(format!("{name:?} does not vary measurably: it gets no edges"))
+        } else if free.clone().next().is_none() {
+            Some(format!("{name:?} was set in every row: it may be a cause, and gets no causes itself"))
+        } else if !vary(free) {
+            Some(format!("{name:?} does not vary measurably where it was not set: it gets no causes"))
+        } else {
+            None
+        }
+    };
+    (0..data.variables()).filter_map(remark).collect()
+}
+
+/// Edges that the data say nothing about are left out: those into a node that does not vary where it was not set, and those
+/// from a variable that never varies.
+fn limits(settings: &Mcmc, knowledge: &Knowledge, node: Node, problem: &Problem, constants: Mask) -> Limits {
     let nodes = knowledge.forbidden().len();
+    let silent = if problem.varies { constants } else { Mask::ALL };
     Limits {
-        forbidden: mask_of(&knowledge.forbidden()[node]) | bit(node),
-        required: mask_of(knowledge.required().parents(node)),
+        forbidden: Mask::from(&knowledge.forbidden()[node]) | bit(node) | silent,
+        required: Mask::from(knowledge.required().parents(node)),
         nodes,
         most_parents: settings.most_parents().max(knowledge.required().parents(node).len()),
         candidates: settings.candidates,
@@ -185,17 +261,28 @@ fn score(
     observer: &dyn Observer,
 ) -> Result<(), FitError> {
     for (node, problem) in problems.iter().enumerate() {
-        let known = &mut state.nodes[node];
-        if known.filled {
+        if state.nodes[node].filled {
             continue;
         }
-        let mut scores = known.known();
-        let candidates =
-            known.screened().unwrap_or_else(|| candidates::screen(problem, &limits[node], &mut scores));
-        candidates::fill(problem, &candidates::sets(&candidates, &limits[node]), &mut scores);
+        // One node may take longer than anybody waits for an answer to Ctrl-C.
+        let ask = || told(state, observer).is_ok();
+        let pulse = Pulse::new(&ask);
+        let mut scores = state.nodes[node].known();
+        let screened = match state.nodes[node].screened() {
+            Some(candidates) => Ok(candidates),
+            None => candidates::screen(problem, &limits[node], &mut scores, &pulse),
+        };
+        let ended = screened.and_then(|candidates| {
+            let sets = candidates::sets(&candidates, &limits[node]);
+            candidates::fill(problem, &sets, &mut scores, &pulse).map(|()| candidates)
+        });
+        let known = &mut state.nodes[node];
+        known.scores = scores.into_iter().collect();
+        let Ok(candidates) = ended else {
+            return Err(FitError::Stopped(Box::new(posterior::State::Mcmc(state.clone()))));
+        };
         known.greedy = candidates.greedy;
-        known.candidates = Some(nodes_of(candidates.all).collect());
-        known.scores = scores.into_iter().map(|(set, score)| (set.into(), score)).collect();
+        known.candidates = Some(candidates.all.nodes().collect());
         known.filled = true;
         report_progress(state, observer)?;
     }
@@ -212,8 +299,8 @@ fn readmit(state: &mut State, limits: &[Limits]) -> bool {
         let mut total = 0;
         for graph in graphs {
             total += 1;
-            let outsiders = Mask::from(graph[node]) & !candidates & !limits[node].required;
-            nodes_of(outsiders).for_each(|parent| counts[parent] += 1);
+            let outsiders = graph[node] & !candidates & !limits[node].required;
+            outsiders.nodes().for_each(|parent| counts[parent] += 1);
         }
         let used: Vec<Node> =
             (0..counts.len()).filter(|&parent| counts[parent] as f64 > READMITTED * total as f64).collect();
@@ -261,6 +348,7 @@ fn advance(
     state: &mut State,
     until: usize,
     tables: &[ParentSets],
+    ladder: &Ladder,
     observer: &dyn Observer,
 ) -> Result<(), FitError> {
     let stream = state.seed.stream(Purpose::Mcmc);
@@ -269,7 +357,7 @@ fn advance(
         let chains: Vec<(usize, &Chain)> = state.chains.iter().enumerate().collect();
         state.chains = ordered_map(&chains, |(k, chain)| {
             let mut chain = (*chain).clone();
-            chain.advance(count, tables, stream.at(*k as u64));
+            chain.advance(count, tables, ladder, stream.at(*k as u64));
             chain
         });
         report_progress(state, observer)?;
@@ -280,9 +368,18 @@ fn advance(
 /// Reports progress, with an error if the fit should stop.
 fn report_progress(state: &State, observer: &dyn Observer) -> Result<(), FitError> {
     let saved = || posterior::State::Mcmc(state.clone());
+    if told(state, observer).is_ok() && observer.checkpoint(&|| saved().to_json()) {
+        Ok(())
+    } else {
+        Err(FitError::Stopped(Box::new(saved())))
+    }
+}
+
+/// Reports progress, with an error if the observer asks to stop.
+fn told(state: &State, observer: &dyn Observer) -> Result<(), Stopped> {
     let (done, all) = state.progress();
     let (scored, nodes) = state.scored();
-    let heard = match state.sweeps() {
+    match state.sweeps() {
         0 => {
             let sets = state.sets();
             let what = format_args!("scored {scored} of {nodes} variables, {sets} sets of parents");
@@ -292,10 +389,5 @@ fn report_progress(state: &State, observer: &dyn Observer) -> Result<(), FitErro
             let most = state.settings.most_sweeps;
             report(observer, done, all, format_args!("{sweeps} sweeps (at most {most})"))
         }
-    };
-    if heard.is_ok() && observer.checkpoint(&|| saved().to_json()) {
-        Ok(())
-    } else {
-        Err(FitError::Stopped(Box::new(saved())))
     }
 }

@@ -11,20 +11,28 @@ mod diagnostics;
 mod features;
 mod fit;
 mod gp;
+mod ladder;
+mod mask;
 mod moves;
 mod partition;
 mod prior;
 mod problem;
 mod result;
 mod settings;
+mod smooth;
 mod state;
+mod subset;
 mod table;
+mod tails;
+mod trust;
 
 #[cfg(test)]
 mod tests;
 
 pub use diagnostics::{Convergence, Diagnostics};
+pub(super) use fit::remarks;
 pub use prior::EdgePrior;
 pub use result::{McmcFit, Report};
 pub use settings::{Family, Mcmc};
 pub use state::State;
+pub use trust::{Trust, TrustRule};

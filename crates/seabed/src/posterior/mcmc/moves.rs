@@ -3,16 +3,16 @@
 //! The first makes sure that every DAG can be reached, whatever is forbidden and required. The second (Grzegorczyk &
 //! Husmeier, 2008) turns an edge around in one step, where going through its absence would cost too much.
 
-use super::table::{Mask, ParentSets, bit, nodes_of};
+use super::mask::{Mask, bit};
+use super::table::ParentSets;
 use crate::graph::Node;
 use crate::num::random::Draws;
 
 /// Is there a directed path `from` ⇝ `to`?
 pub(super) fn reaches(parents: &[Mask], from: Node, to: Node) -> bool {
-    let (mut seen, mut open) = (0, bit(to));
-    while open != 0 {
-        let node = open.trailing_zeros() as usize;
-        open &= open - 1;
+    let (mut seen, mut open) = (Mask::EMPTY, bit(to));
+    while let Some(node) = open.nodes().next() {
+        open &= !bit(node);
         seen |= bit(node);
         if node == from {
             return true;
@@ -27,7 +27,7 @@ pub(super) fn family_below(parents: &[Mask], node: Node) -> Mask {
     let mut below = bit(node);
     loop {
         let more = (0..parents.len())
-            .filter(|&child| parents[child] & below != 0)
+            .filter(|&child| parents[child].meets(below))
             .fold(below, |set, child| set | bit(child));
         if more == below {
             return below;
@@ -76,32 +76,32 @@ pub(super) fn redraw_pair(parents: &mut [Mask], tables: &[ParentSets], draws: &m
 /// Proposes to reverse a random edge, with new parents for both its ends; true if accepted.
 pub(super) fn reverse_edge(parents: &mut [Mask], tables: &[ParentSets], draws: &mut Draws) -> bool {
     let nodes = parents.len();
-    let count = |parents: &[Mask]| parents.iter().map(|set| set.count_ones() as usize).sum::<usize>();
+    let count = |parents: &[Mask]| parents.iter().map(|set| set.len()).sum::<usize>();
     let edges = count(parents);
     if edges == 0 {
         return false;
     }
-    let all: Mask = (0..nodes).fold(0, |set, node| set | bit(node));
+    let all = Mask::first(nodes);
     let chosen = draws.below(edges);
-    let mut pairs = (0..nodes).flat_map(|to| nodes_of(parents[to]).map(move |from| (from, to)));
+    let mut pairs = (0..nodes).flat_map(|to| parents[to].nodes().map(move |from| (from, to)));
     let (i, j) = pairs.nth(chosen).expect("one of the edges");
     let (old_i, old_j) = (parents[i], parents[j]);
     // Without the parents of both ends; then i gets parents with j among them, and j any.
-    (parents[i], parents[j]) = (0, 0);
+    (parents[i], parents[j]) = (Mask::EMPTY, Mask::EMPTY);
     let (free_i, free_j) = (all & !family_below(parents, i), all & !family_below(parents, j));
     let mut outcome = None;
     if let Some(new_i) = tables[i].draw(free_i | bit(j), bit(j), draws) {
         parents[i] = new_i;
         let after = all & !family_below(parents, j);
-        if let Some(new_j) = tables[j].draw(after, 0, draws) {
+        if let Some(new_j) = tables[j].draw(after, Mask::EMPTY, draws) {
             // The way back: j gets parents with i among them, then i any.
-            parents[i] = 0;
+            parents[i] = Mask::EMPTY;
             parents[j] = old_j;
             let back = all & !family_below(parents, i);
             let ratio = tables[i].log_sum(free_i | bit(j), bit(j))
                 - tables[j].log_sum(free_j | bit(i), bit(i))
-                + tables[j].log_sum(after, 0)
-                - tables[i].log_sum(back, 0);
+                + tables[j].log_sum(after, Mask::EMPTY)
+                - tables[i].log_sum(back, Mask::EMPTY);
             (parents[i], parents[j]) = (new_i, new_j);
             let ratio = ratio + (edges as f64 / count(parents) as f64).ln();
             outcome = (draws.uniform().ln() < ratio).then_some((new_i, new_j));
@@ -116,6 +116,11 @@ mod tests {
     use super::*;
     use crate::num::random::{Purpose, Seed};
 
+    /// The set of the nodes whose bits a number has.
+    fn of_bits(code: u32) -> Mask {
+        Mask::of((0..3).filter(|node| code >> node & 1 == 1))
+    }
+
     /// Redrawn pairs and reversals alone, without moves of layers, visit the 25 DAGs of three nodes in proportion to
     /// their weights: frequencies from 100 batches of 1000 steps within 4.5 of their standard errors.
     #[test]
@@ -124,7 +129,7 @@ mod tests {
         let mut draws = Seed::new(1).stream(Purpose::Mcmc).draws();
         let tables: Vec<ParentSets> = (0..nodes)
             .map(|node| {
-                let sets = (0..1 << nodes).filter(|mask: &Mask| mask & bit(node) == 0);
+                let sets = (0..1 << nodes).map(of_bits).filter(|mask| !mask.contains(node));
                 ParentSets::new(sets.map(|mask| (mask, draws.normal())).collect(), nodes)
             })
             .collect();
@@ -133,10 +138,9 @@ mod tests {
         };
         let mut weights = std::collections::BTreeMap::new();
         for code in 0..512u32 {
-            let parents: Vec<Mask> = (0..nodes).map(|node| Mask::from(code >> (3 * node) & 7)).collect();
-            let own = (0..nodes).any(|node| parents[node] & bit(node) != 0);
-            let cyclic =
-                || (0..nodes).any(|to| nodes_of(parents[to]).any(|from| reaches(&parents, to, from)));
+            let parents: Vec<Mask> = (0..nodes).map(|node| of_bits(code >> (3 * node) & 7)).collect();
+            let own = (0..nodes).any(|node| parents[node].contains(node));
+            let cyclic = || (0..nodes).any(|to| parents[to].nodes().any(|from| reaches(&parents, to, from)));
             if !own && !cyclic() {
                 weights.insert(parents.clone(), score(&parents).exp());
             }
@@ -145,7 +149,7 @@ mod tests {
         let total: f64 = weights.values().sum();
         let (batches, steps) = (100, 1000);
         let mut shares = vec![vec![0.0; batches]; weights.len()];
-        let mut parents = vec![0; nodes];
+        let mut parents = vec![Mask::EMPTY; nodes];
         let mut reversed = 0;
         for batch in 0..batches {
             for _ in 0..steps {

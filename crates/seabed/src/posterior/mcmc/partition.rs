@@ -8,7 +8,8 @@
 //! The move takes a node out and puts it back into a layer, or into a layer of its own between two others, each place
 //! in proportion to the weight of the partition that it leads to. That is a Gibbs step: it is never rejected.
 
-use super::table::{Mask, ParentSets, bit, log_add, log_subtract, nodes_of};
+use super::mask::{Mask, bit};
+use super::table::{ParentSets, log_add, log_subtract};
 use crate::graph::Node;
 use crate::num::random::Draws;
 
@@ -17,13 +18,12 @@ pub(super) type Layers = Vec<Mask>;
 
 /// The layers of the DAG with these parents.
 pub(super) fn layers_of(parents: &[Mask]) -> Layers {
-    let mut left: Mask = (0..parents.len()).fold(0, |all, node| all | bit(node));
-    let mut placed = 0;
+    let mut left = Mask::first(parents.len());
+    let mut placed = Mask::EMPTY;
     let mut layers = Vec::new();
-    while left != 0 {
-        let layer =
-            nodes_of(left).filter(|&node| parents[node] & !placed == 0).fold(0, |set, n| set | bit(n));
-        debug_assert!(layer != 0, "a DAG has a source in every set of nodes");
+    while !left.is_empty() {
+        let layer = Mask::of(left.nodes().filter(|&node| parents[node].is_within(placed)));
+        debug_assert!(!layer.is_empty(), "a DAG has a source in every set of nodes");
         layers.push(layer);
         placed |= layer;
         left &= !layer;
@@ -33,10 +33,10 @@ pub(super) fn layers_of(parents: &[Mask]) -> Layers {
 
 /// The parents of a DAG drawn from those with the given layers.
 pub(super) fn draw_parents(layers: &Layers, tables: &[ParentSets], draws: &mut Draws) -> Vec<Mask> {
-    let mut parents = vec![0; tables.len()];
-    let (mut before, mut last) = (0, 0);
+    let mut parents = vec![Mask::EMPTY; tables.len()];
+    let (mut before, mut last) = (Mask::EMPTY, Mask::EMPTY);
     for &layer in layers {
-        for node in nodes_of(layer) {
+        for node in layer.nodes() {
             parents[node] = tables[node].draw(before, last, draws).expect("layers have a DAG");
         }
         before |= layer;
@@ -71,7 +71,7 @@ impl Worths {
     pub fn new(layers: &Layers, tables: &[ParentSets]) -> Self {
         let mut now = vec![0.0; tables.len()];
         for (before, last, layer) in with_earlier(layers) {
-            nodes_of(layer).for_each(|node| now[node] = tables[node].log_sum(before, last));
+            layer.nodes().for_each(|node| now[node] = tables[node].log_sum(before, last));
         }
         let (largest, without, all, touching) = (now.clone(), now.clone(), now.clone(), now.clone());
         let layer_of = vec![0; tables.len()];
@@ -89,7 +89,7 @@ const LEAST_LEFT: f64 = -7.0;
 
 /// Every layer with all nodes before it and the layer just before it.
 fn with_earlier(layers: &[Mask]) -> impl Iterator<Item = (Mask, Mask, Mask)> {
-    let mut earlier = (0, 0);
+    let mut earlier = (Mask::EMPTY, Mask::EMPTY);
     layers.iter().map(move |&layer| {
         let (before, last) = earlier;
         earlier = (before | layer, layer);
@@ -105,9 +105,9 @@ pub(super) fn relocate(
     worths: &mut Worths,
     draws: &mut Draws,
 ) {
-    let from = layers.iter().position(|layer| layer & bit(node) != 0).expect("every node has a layer");
+    let from = layers.iter().position(|layer| layer.contains(node)).expect("every node has a layer");
     layers[from] &= !bit(node);
-    let was_alone = layers[from] == 0;
+    let was_alone = layers[from].is_empty();
     if was_alone {
         layers.remove(from);
     }
@@ -133,7 +133,7 @@ pub(super) fn relocate(
     // The first layer that comes after it.
     let after = if alone { layer } else { layer + 1 };
     for (j, &others) in layers.iter().enumerate() {
-        for other in nodes_of(others) {
+        for other in others.nodes() {
             let plain = worths.without[other];
             let now = match j {
                 _ if j < after => plain,
@@ -163,7 +163,7 @@ fn without(
 ) {
     let first_after = if was_alone { from } else { from + 1 };
     for (j, (before, last, layer)) in with_earlier(layers).enumerate() {
-        for other in nodes_of(layer) {
+        for other in layer.nodes() {
             let table = &tables[other];
             let (all, touching) = if table.may_have(node) {
                 table.log_sums_with(node, before, last)
@@ -188,7 +188,7 @@ fn without(
         }
     }
     for (j, &layer) in layers.iter().enumerate() {
-        nodes_of(layer).for_each(|other| worths.layer_of[other] = j);
+        layer.nodes().for_each(|other| worths.layer_of[other] = j);
     }
     tables[node].log_sums_after(&worths.layer_of, layers.len(), &mut worths.own);
 }
@@ -196,7 +196,7 @@ fn without(
 /// The log-weights of all places.
 fn weigh(layers: &[Mask], worths: &mut Worths) {
     let count = layers.len();
-    let sum = |layer: Mask, worth: &dyn Fn(Node) -> f64| nodes_of(layer).map(worth).sum::<f64>();
+    let sum = |layer: Mask, worth: &dyn Fn(Node) -> f64| layer.nodes().map(worth).sum::<f64>();
     let Worths { without, all, touching, own, places, .. } = worths;
     // later[j]: layers from j on, when the node is before them but not just before.
     let mut later = vec![0.0; count + 1];
@@ -226,13 +226,18 @@ mod tests {
     use super::*;
     use crate::num::random::{Purpose, Seed};
 
+    /// The set of the nodes whose bits a number has.
+    fn of_bits(code: u32) -> Mask {
+        Mask::of((0..12).filter(|node| code >> node & 1 == 1))
+    }
+
     /// All sets of at most `most` parents.
-    fn tables(nodes: usize, most: u32, seed: u64, spread: f64) -> Vec<ParentSets> {
+    fn tables(nodes: usize, most: usize, seed: u64, spread: f64) -> Vec<ParentSets> {
         let mut draws = Seed::new(seed).stream(Purpose::Mcmc).draws();
         (0..nodes)
             .map(|node| {
-                let allowed = |mask: &Mask| mask & bit(node) == 0 && mask.count_ones() <= most;
-                let sets = (0..1 << nodes).filter(allowed);
+                let allowed = |mask: &Mask| !mask.contains(node) && mask.len() <= most;
+                let sets = (0..1 << nodes).map(of_bits).filter(allowed);
                 ParentSets::new(sets.map(|mask| (mask, spread * draws.normal())).collect(), nodes)
             })
             .collect()
@@ -240,9 +245,9 @@ mod tests {
 
     /// The log-weight of a partition, by its definition.
     fn log_weight(layers: &[Mask], tables: &[ParentSets]) -> f64 {
-        let (mut before, mut last, mut sum) = (0, 0, 0.0);
+        let (mut before, mut last, mut sum) = (Mask::EMPTY, Mask::EMPTY, 0.0);
         for &layer in layers {
-            sum += nodes_of(layer).map(|node| tables[node].log_sum(before, last)).sum::<f64>();
+            sum += layer.nodes().map(|node| tables[node].log_sum(before, last)).sum::<f64>();
             before |= layer;
             last = layer;
         }
@@ -256,13 +261,13 @@ mod tests {
         for (nodes, seed, spread) in cases {
             let tables = tables(nodes, 4, seed, spread);
             let mut draws = Seed::new(seed).stream(Purpose::Mcmc).at(1).draws();
-            let mut layers = vec![(1 << nodes) - 1];
+            let mut layers = vec![Mask::first(nodes)];
             let mut worths = Worths::new(&layers, &tables);
             for step in 0..200 {
                 let node = draws.below(nodes);
                 let mut rest = layers.clone();
                 rest.iter_mut().for_each(|layer| *layer &= !bit(node));
-                rest.retain(|layer| *layer != 0);
+                rest.retain(|layer| !layer.is_empty());
                 relocate(&mut layers, node, &tables, &mut worths, &mut draws);
                 for place in 0..=2 * rest.len() {
                     let mut whole = rest.clone();
@@ -284,7 +289,7 @@ mod tests {
     fn a_drawn_dag_has_the_layers_it_was_drawn_for() {
         let tables = tables(5, 4, 7, 3.0);
         let mut draws = Seed::new(8).stream(Purpose::Mcmc).draws();
-        let mut layers = vec![0b11111];
+        let mut layers = vec![Mask::first(5)];
         let mut worths = Worths::new(&layers, &tables);
         for step in 0..500 {
             relocate(&mut layers, step % 5, &tables, &mut worths, &mut draws);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::table::{Mask, nodes_of};
+use super::mask::Mask;
 use crate::data::{Names, position};
 use crate::graph::Node;
 use crate::posterior::UnusableData;
@@ -107,8 +107,8 @@ pub(super) enum LogPrior {
 impl LogPrior {
     pub fn of(&self, parents: Mask) -> f64 {
         match self {
-            Self::Odds(odds) => nodes_of(parents).map(|parent| odds[parent]).sum(),
-            Self::Few => -3.0 * (1.0 + f64::from(parents.count_ones())).ln(),
+            Self::Odds(odds) => parents.nodes().map(|parent| odds[parent]).sum(),
+            Self::Few => -3.0 * (1.0 + parents.len() as f64).ln(),
         }
     }
 }
@@ -116,14 +116,14 @@ impl LogPrior {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::posterior::mcmc::table::bit;
+    use crate::posterior::mcmc::mask::bit;
 
     #[test]
     fn weights_of_sets() {
         let names: Names = ["a", "b", "c"].map(String::from).into();
         let er = EdgePrior::Er { edges_per_node: 0.5 }.of_node(0, &names);
         assert!((er.of(bit(1) | bit(2)) - 2.0 * (0.25f64 / 0.75).ln()).abs() < 1e-12);
-        assert_eq!(er.of(0), 0.0);
+        assert_eq!(er.of(Mask::EMPTY), 0.0);
         let sf = EdgePrior::Sf.of_node(0, &names);
         assert!((sf.of(bit(1) | bit(2)) + 3.0 * 3f64.ln()).abs() < 1e-12);
         let listed = vec![("b".to_string(), "a".to_string(), 0.9)];

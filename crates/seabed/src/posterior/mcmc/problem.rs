@@ -3,21 +3,20 @@
 //! A node sees only rows in which it was not a target, and the units of all variables are those of these rows. So new
 //! rows in which it was a target change none of its scores, and the scores of an earlier round can be kept.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, OnceLock};
+use std::sync::Arc;
 
-use super::features::{Spectrum, Weights};
-use super::gp::{self, Hyper, LENGTHS, LINEAR, Regression, SIGMA, SMOOTH, usual};
+use super::mask::Mask;
 use super::settings::{Family, Mcmc};
-use super::table::{Mask, bit, nodes_of, set_of};
-use crate::belief::{Conditional, MOST_CENTRES, ProcessConditional};
+use super::smooth::Smooth;
+use crate::belief::{Conditional, LinearConditional};
 use crate::data::Dataset;
-use crate::graph::{Node, NodeSet};
+use crate::graph::Node;
 use crate::num::fingerprint;
+use crate::num::parallel::{ordered_map, ordered_map_indices};
 use crate::num::random::Draws;
 use crate::posterior::bge::{self, Bge};
-use crate::posterior::units::mean_and_sd;
-use crate::scm::Mechanism;
+use crate::posterior::units::{mean_and_sd, vary};
+use crate::scm::{Linear, Mechanism};
 
 /// One node's rows and scores.
 pub(super) struct Problem {
@@ -27,106 +26,153 @@ pub(super) struct Problem {
     units: Vec<(f64, f64)>,
     /// Changes with anything that the scores depend on.
     pub mark: u64,
+    /// Does the node vary in its rows? If not, nothing can be said about its parents.
+    pub varies: bool,
     terms: Terms,
 }
 
 enum Terms {
-    Linear(Box<Bge>),
-    Gp {
-        /// `[variable][row]`, standardised.
-        columns: Vec<Vec<f64>>,
-        /// The hyperparameters of every single parent, from which larger sets start; found when first needed.
-        singles: OnceLock<Vec<Option<Hyper>>>,
-        /// The hyperparameters of every set that was asked for, and their score.
-        fitted: Mutex<HashMap<Mask, Option<(Hyper, f64)>>>,
+    Linear(Arc<Bge>),
+    Smooth(Box<Smooth>),
+    /// A dose, set in every row: nothing is known of a mechanism. Its values are taken as they were chosen.
+    AlwaysSet {
+        rows: usize,
     },
 }
 
-/// Rows up to which the marginal likelihood is that of the process itself; beyond, hyperparameters come from so many
-/// rows evenly spread, and all rows are seen through these.
-pub(super) const EXACT_ROWS: usize = MOST_CENTRES;
+/// Some rows in units of their own: those of all nodes that were targets in the same rows.
+struct Rows {
+    /// Is there no row in which the nodes were not set? Then these are all rows.
+    always_set: bool,
+    /// Mean and standard deviation of every variable, in the data's units.
+    units: Vec<(f64, f64)>,
+    /// `[variable][row]`, standardised.
+    columns: Vec<Vec<f64>>,
+    regimes: Vec<u32>,
+    /// Variables that vary.
+    vary: Vec<bool>,
+    /// Scores of linear mechanisms.
+    linear: Option<Arc<Bge>>,
+}
 
-impl Problem {
-    pub fn new(settings: &Mcmc, data: &Dataset, node: Node) -> Self {
+impl Rows {
+    fn new(settings: &Mcmc, data: &Dataset, mut rows: Vec<usize>) -> Self {
         let nodes = data.variables();
-        let rows: Vec<usize> = data.untouched_rows(node).collect();
+        let always_set = rows.is_empty();
+        if always_set {
+            rows = (0..data.rows()).collect();
+        }
+        let column = |k: Node| rows.iter().map(move |&row| data.column(k)[row]);
+        let values = |k: Node, keep: &dyn Fn(usize) -> bool| {
+            rows.iter().filter(|&&row| keep(row)).map(|&row| data.column(k)[row]).collect()
+        };
         let unit = |k: Node| {
             if !settings.standardise {
                 return (0.0, 1.0);
             }
-            // Values that an experimenter set say nothing about a variable's own spread.
-            let free: Vec<f64> = rows
-                .iter()
-                .filter(|&&row| !data.targets(row).contains(k))
-                .map(|&row| data.column(k)[row])
-                .collect();
-            let all = || rows.iter().map(|&row| data.column(k)[row]).collect();
-            mean_and_sd(if free.len() < 3 { all() } else { free }.iter().copied())
+            // Values that an experimenter set say nothing about a variable's own spread, nor do those that follow from
+            // setting something else to an extreme. Sums of squares, all that linear scores see, would lose their digits
+            // in units that small.
+            let smooth = settings.family == Family::GaussianProcess;
+            let observed: Vec<f64> = values(k, &|row| data.targets(row).is_empty());
+            let free: Vec<f64> = values(k, &|row| !data.targets(row).contains(k));
+            let spread = |of: &[f64], least: usize| of.len() >= least && vary(of.iter().copied());
+            if smooth && spread(&observed, 10) {
+                mean_and_sd(observed.iter().copied())
+            } else if spread(&free, 3) {
+                mean_and_sd(free.iter().copied())
+            } else {
+                mean_and_sd(column(k))
+            }
         };
         let units: Vec<(f64, f64)> = (0..nodes).map(unit).collect();
         let columns: Vec<Vec<f64>> = units
             .iter()
             .enumerate()
-            .map(|(k, (mean, sd))| rows.iter().map(|&row| (data.column(k)[row] - mean) / sd).collect())
+            .map(|(k, (mean, sd))| column(k).map(|x| (x - mean) / sd).collect())
             .collect();
-        let mark = mark(settings, &columns, &units, node);
-        let terms = match settings.family {
-            Family::Linear => {
-                let all: Vec<usize> = (0..rows.len()).collect();
-                let freedom = nodes as f64 + bge::EXTRA_FREEDOM;
-                let rows_of = vec![all; nodes];
-                Terms::Linear(Box::new(Bge::new(
-                    &columns,
-                    &rows_of,
-                    &vec![0.0; nodes],
-                    settings.prior_rows,
-                    freedom,
-                )))
+        let linear = (settings.family == Family::Linear).then(|| {
+            let (rows_of, freedom) =
+                (vec![(0..rows.len()).collect(); nodes], nodes as f64 + bge::EXTRA_FREEDOM);
+            Arc::new(Bge::new(&columns, &rows_of, &vec![0.0; nodes], settings.prior_rows, freedom))
+        });
+        let vary = (0..nodes).map(|k| vary(column(k))).collect();
+        Self { always_set, units, columns, regimes: regimes(data, &rows), vary, linear }
+    }
+}
+
+impl Problem {
+    /// All nodes of data whose rows are in their canonical order. Nodes with the same rows share what is made of them.
+    pub fn all(settings: &Mcmc, data: &Dataset) -> Vec<Self> {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut group_of = Vec::new();
+        for node in 0..data.variables() {
+            let rows: Vec<usize> = data.untouched_rows(node).collect();
+            let known = groups.iter().position(|group| *group == rows);
+            group_of.push(known.unwrap_or(groups.len()));
+            if known.is_none() {
+                groups.push(rows);
             }
-            Family::GaussianProcess => {
-                Terms::Gp { columns, singles: OnceLock::new(), fitted: Mutex::default() }
-            }
+        }
+        let groups = ordered_map(&groups, |rows| Rows::new(settings, data, rows.clone()));
+        ordered_map_indices(data.variables(), |node| Self::of(settings, &groups[group_of[node]], node))
+    }
+
+    /// One node of such data.
+    #[cfg(test)]
+    pub fn new(settings: &Mcmc, data: &Dataset, node: Node) -> Self {
+        Self::of(settings, &Rows::new(settings, data, data.untouched_rows(node).collect()), node)
+    }
+
+    fn of(settings: &Mcmc, rows: &Rows, node: Node) -> Self {
+        let terms = match &rows.linear {
+            _ if rows.always_set => Terms::AlwaysSet { rows: rows.regimes.len() },
+            Some(bge) => Terms::Linear(bge.clone()),
+            None => Terms::Smooth(Box::new(Smooth::new(node, rows.columns.clone(), rows.regimes.clone()))),
         };
-        Self { node, nodes, units, mark, terms }
+        Self {
+            node,
+            nodes: rows.units.len(),
+            units: rows.units.clone(),
+            mark: mark(settings, rows, node),
+            varies: !rows.always_set && rows.vary[node],
+            terms,
+        }
     }
 
     /// log p(values of the node | values of the parents), parameters integrated out. A function of data and set alone.
     pub fn score(&self, parents: Mask) -> f64 {
         match &self.terms {
-            Terms::Linear(bge) => bge.score(self.node, &set_of(parents, self.nodes)),
-            Terms::Gp { columns, .. } => {
-                let score = match self.hyper(parents) {
-                    Some((hyper, _)) if columns[0].len() > EXACT_ROWS => {
-                        let centres = thinned(columns, self.node, parents);
-                        regression(columns, self.node, parents).score_through(&centres.as_ref(), &hyper)
-                    }
-                    found => found.map(|(_, score)| score),
-                };
-                score.unwrap_or(f64::NAN)
-            }
+            Terms::Linear(bge) => bge.score(self.node, &parents.node_set(self.nodes)),
+            Terms::Smooth(smooth) => smooth.score(parents),
+            Terms::AlwaysSet { .. } => 0.0,
         }
     }
 
     /// The law of the node's value given the parents' values, in ascending order of the parents and in the data's units;
     /// none if numbers run out of digits.
     pub fn conditional(&self, parents: Mask) -> Option<Conditional> {
-        let units: Vec<(f64, f64)> = nodes_of(parents).map(|k| self.units[k]).collect();
+        let units: Vec<(f64, f64)> = parents.nodes().map(|k| self.units[k]).collect();
         let unit = self.units[self.node];
         match &self.terms {
             Terms::Linear(bge) => {
-                let found = bge.conditional(self.node, &set_of(parents, self.nodes))?;
+                let found = bge.conditional(self.node, &parents.node_set(self.nodes))?;
                 Some(Conditional::Linear(found.rescaled(unit, &units)))
             }
-            Terms::Gp { columns, .. } => {
-                let kernel = gp::kernel(&self.hyper(parents)?.0);
-                let rows = regression(columns, self.node, parents);
-                let process = ProcessConditional::new(unit, units.clone(), kernel.clone(), &rows)?;
-                if columns[0].len() <= EXACT_ROWS {
-                    return Some(Conditional::Process(Box::new(process)));
-                }
-                // As in the score of many rows, all variances have their most likely factor.
-                let kernel = kernel.scaled(process.misfit().max(1e-12));
-                Some(Conditional::Process(Box::new(ProcessConditional::new(unit, units, kernel, &rows)?)))
+            Terms::Smooth(smooth) => {
+                Some(Conditional::Process(Box::new(smooth.conditional(parents, unit, units)?)))
+            }
+            Terms::AlwaysSet { rows } => {
+                let (size, rows) = (1 + units.len(), *rows as f64);
+                let known = |k: usize| if k == 0 { rows.sqrt().recip() } else { 0.0 };
+                let law = LinearConditional {
+                    degrees: rows,
+                    scale: rows,
+                    centre: vec![0.0; units.len()],
+                    location: vec![0.0; size],
+                    factor: (0..size * size).map(known).collect(),
+                };
+                Some(Conditional::Linear(law.rescaled(unit, &units)))
             }
         }
     }
@@ -134,18 +180,21 @@ impl Problem {
     /// Mechanisms and noise standard deviations from their posterior given the parents, in the data's units: one from
     /// every source of randomness.
     pub fn draw(&self, parents: Mask, sources: impl Iterator<Item = Draws>) -> Vec<(Mechanism, f64)> {
-        let of_linear = |bge: &Bge, set: &NodeSet, mut source: Draws| {
-            let (linear, variance) = bge.draw(self.node, set, &mut source);
-            (Mechanism::Linear(linear), variance.sqrt())
-        };
         let drawn: Vec<(Mechanism, f64)> = match &self.terms {
             Terms::Linear(bge) => {
-                let set = set_of(parents, self.nodes);
-                sources.map(|source| of_linear(bge, &set, source)).collect()
+                let set = parents.node_set(self.nodes);
+                let of = |mut source: Draws| {
+                    let (linear, variance) = bge.draw(self.node, &set, &mut source);
+                    (Mechanism::Linear(linear), variance.sqrt())
+                };
+                sources.map(of).collect()
             }
-            Terms::Gp { .. } => {
-                let weights = self.weights(parents).expect("a set that has a score");
-                sources.map(|mut source| weights.draw(&mut source)).collect()
+            Terms::Smooth(smooth) => smooth.draw(parents, sources),
+            Terms::AlwaysSet { .. } => {
+                let weights = vec![0.0; parents.len()];
+                sources
+                    .map(|_| (Mechanism::Linear(Linear { weights: weights.clone(), intercept: 0.0 }), 1.0))
+                    .collect()
             }
         };
         drawn.into_iter().map(|drawn| self.in_data_units(parents, drawn)).collect()
@@ -155,111 +204,40 @@ impl Problem {
     fn in_data_units(&self, parents: Mask, (mechanism, sd): (Mechanism, f64)) -> (Mechanism, f64) {
         // Inside, x' = (x - mean)/sd, so x = (x' - (-mean/sd)) / (1/sd).
         let unit = |node: Node| (-self.units[node].0 / self.units[node].1, 1.0 / self.units[node].1);
-        let units: Vec<(f64, f64)> = nodes_of(parents).map(unit).collect();
+        let units: Vec<(f64, f64)> = parents.nodes().map(unit).collect();
         (mechanism.rescaled(unit(self.node), &units), sd * self.units[self.node].1)
     }
 
-    fn weights(&self, parents: Mask) -> Option<Weights> {
-        let Terms::Gp { columns, .. } = &self.terms else { return None };
-        let (hyper, _) = self.hyper(parents)?;
-        let all = regression(columns, self.node, parents);
-        let spectrum = Spectrum::of(parents.count_ones() as usize);
-        Weights::new(&all, &hyper, spectrum, columns[0].len() > EXACT_ROWS)
+    #[cfg(test)]
+    pub(super) fn hyper(&self, parents: Mask) -> Option<super::gp::Hyper> {
+        let Terms::Smooth(smooth) = &self.terms else { return None };
+        smooth.hyper(parents)
     }
+}
 
-    fn singles(&self, columns: &[Vec<f64>]) -> Vec<Option<Hyper>> {
-        let single = |k: Node| {
-            let thinned = thinned(columns, self.node, bit(k));
-            let fits = starts().map(|start| thinned.as_ref().fitted(&start));
-            fits.into_iter().flatten().reduce(|a, b| if b.1 > a.1 { b } else { a }).map(|best| best.0)
-        };
-        (0..self.nodes).map(|k| if k == self.node { None } else { single(k) }).collect()
-    }
-
-    /// The best hyperparameters and their score, searched for once.
-    pub(super) fn hyper(&self, parents: Mask) -> Option<(Hyper, f64)> {
-        let Terms::Gp { fitted, .. } = &self.terms else { return None };
-        let known =
-            fitted.lock().expect("no thread fails while it holds hyperparameters").get(&parents).cloned();
-        known.unwrap_or_else(|| {
-            let found = self.best_hyper(parents);
-            fitted
-                .lock()
-                .expect("no thread fails while it holds hyperparameters")
-                .insert(parents, found.clone());
-            found
+/// The regime of every row, numbered in the order of the rows: regimes without a row among these make no difference.
+fn regimes(data: &Dataset, rows: &[usize]) -> Vec<u32> {
+    let mut next = 0;
+    let mut before = None;
+    rows.iter()
+        .map(|&row| {
+            let regime = data.regime_of_row()[row];
+            next += u32::from(before.is_some_and(|before| before != regime));
+            before = Some(regime);
+            next
         })
-    }
-
-    fn best_hyper(&self, parents: Mask) -> Option<(Hyper, f64)> {
-        let Terms::Gp { columns, singles, .. } = &self.terms else { return None };
-        let thinned = thinned(columns, self.node, parents);
-        let regression = thinned.as_ref();
-        let count = parents.count_ones() as usize;
-        let mut start = usual(count);
-        if count == 0 {
-            return regression.fitted(&start);
-        }
-        let singles = singles.get_or_init(|| self.singles(columns));
-        let known: Vec<&Hyper> = nodes_of(parents).filter_map(|k| singles[k].as_ref()).collect();
-        if known.len() == count {
-            // The noise is that of the best parent alone, and so is the rest but for the lengths.
-            let best = known
-                .iter()
-                .fold(known[0], |best, hyper| if hyper[SIGMA] < best[SIGMA] { hyper } else { best });
-            start[..LENGTHS].copy_from_slice(&best[..LENGTHS]);
-            for (k, hyper) in known.iter().enumerate() {
-                start[LENGTHS + k] = hyper[LENGTHS];
-            }
-            start[LINEAR] = start[LINEAR].max(-3.0);
-            start[SMOOTH] = start[SMOOTH].max(-3.0);
-        }
-        regression.fitted(&start)
-    }
-}
-
-/// A smooth beginning, and one that is all but linear.
-fn starts() -> [Hyper; 2] {
-    let smooth = usual(1);
-    let mut straight = usual(1);
-    straight[SMOOTH] = -2.5;
-    straight[LINEAR] = -0.3;
-    straight[LENGTHS] = 1.5;
-    [smooth, straight]
-}
-
-/// Columns of some rows.
-struct Thinned {
-    values: Vec<f64>,
-    parents: Vec<Vec<f64>>,
-}
-
-impl Thinned {
-    fn as_ref(&self) -> Regression<'_> {
-        Regression { values: &self.values, parents: self.parents.iter().map(|column| &column[..]).collect() }
-    }
-}
-
-/// At most [`EXACT_ROWS`] rows, evenly spread.
-fn thinned(columns: &[Vec<f64>], node: Node, parents: Mask) -> Thinned {
-    let rows = columns[0].len();
-    let kept = rows.min(EXACT_ROWS);
-    let of = |k: Node| (0..kept).map(|place| columns[k][place * rows / kept]).collect();
-    Thinned { values: of(node), parents: nodes_of(parents).map(of).collect() }
-}
-
-fn regression(columns: &[Vec<f64>], node: Node, parents: Mask) -> Regression<'_> {
-    Regression { values: &columns[node], parents: nodes_of(parents).map(|k| &columns[k][..]).collect() }
+        .collect()
 }
 
 /// The fingerprint of the numbers that the scores are made of.
-fn mark(settings: &Mcmc, columns: &[Vec<f64>], units: &[(f64, f64)], node: Node) -> u64 {
-    let prior = settings.prior_rows.to_bits();
-    let head =
-        [VERSION, settings.family as u64, prior, columns.len() as u64, columns[0].len() as u64, node as u64];
+fn mark(settings: &Mcmc, rows: &Rows, node: Node) -> u64 {
+    let Rows { columns, units, regimes, always_set, .. } = rows;
+    let counts = [columns.len() as u64, regimes.len() as u64, node as u64, u64::from(*always_set)];
+    let head = [VERSION, settings.family as u64, settings.prior_rows.to_bits()].into_iter().chain(counts);
     let numbers = columns.iter().flatten().copied().chain(units.iter().flat_map(|&(mean, sd)| [mean, sd]));
-    fingerprint::of_words(head.into_iter().chain(numbers.map(f64::to_bits)))
+    let regimes = regimes.iter().map(|&regime| u64::from(regime));
+    fingerprint::of_words(head.chain(regimes).chain(numbers.map(f64::to_bits)))
 }
 
 /// Of the scores: a new number makes saved ones worthless.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;

@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::chain::{Chain, Graph};
 use super::diagnostics::Diagnostics;
+use super::mask::Mask;
 use super::problem::Problem;
 use super::state::State;
-use super::table::{Mask, nodes_of, set_of};
 use crate::belief::{Family, GraphBelief};
-use crate::data::{Dataset, Names};
+use crate::data::Dataset;
 use crate::graph::{Dag, Node};
 use crate::num::parallel::ordered_map;
 use crate::num::random::{Purpose, Seed};
@@ -44,6 +44,8 @@ pub struct Report {
     pub disputed_edges: Vec<(String, String)>,
     /// Sets of parents whose score was computed, over all variables.
     pub sets_scored: usize,
+    /// How much rows counted for in what is believed about the graph: 1 in full.
+    pub trust: f64,
     /// `[i][j]` = probability of the edge `i -> j` over all graphs after burn-in, not only those drawn.
     pub edge_probabilities_of_all_graphs: Vec<Vec<f64>>,
     /// Why the probabilities should not be trusted as they are.
@@ -52,10 +54,20 @@ pub struct Report {
 }
 
 impl McmcFit {
-    /// As every posterior gives it; `names` are those of the data.
-    pub(in crate::posterior) fn named(self, names: &Names) -> Fit {
-        let draws = self.ensemble.draws().len();
+    /// How much rows counted for in what is believed about the graph: 1 in full.
+    pub fn trust(&self) -> f64 {
+        self.state.share.unwrap_or(1.0)
+    }
+
+    /// As every posterior gives it; the data are those of the fit.
+    pub(in crate::posterior) fn named(self, data: &Dataset) -> Fit {
+        let (names, draws, trust) = (data.names(), self.ensemble.draws().len(), self.trust());
         let warning = self.diagnostics.warning(names, draws);
+        let mut notes = self.diagnostics.notes();
+        if let Some(share) = self.state.share.filter(|share| *share < 1.0) {
+            notes
+                .push(format!("(every row counts for {share} of a row in what is believed about the graph)"));
+        }
         let named = |&(from, to): &(Node, Node)| (names[from].clone(), names[to].clone());
         Fit {
             ensemble: self.ensemble,
@@ -63,11 +75,12 @@ impl McmcFit {
             draws,
             repaired: 0,
             warning: warning.clone(),
-            notes: self.diagnostics.notes(),
+            notes,
             diagnostics: fit::Diagnostics::Mcmc(Box::new(Report {
                 disputed_edges: self.diagnostics.disputed.iter().map(named).collect(),
                 chains: self.diagnostics,
                 sets_scored: self.state.sets(),
+                trust,
                 edge_probabilities_of_all_graphs: self.edge_probabilities,
                 warning,
             })),
@@ -80,7 +93,7 @@ pub(super) fn fit(
     state: State,
     mut diagnostics: Diagnostics,
     problems: &[Problem],
-    data: &Dataset,
+    (data, sorted): (&Dataset, &Dataset),
     by_name: &ByName,
 ) -> McmcFit {
     let chains: Vec<&[Graph]> =
@@ -92,7 +105,8 @@ pub(super) fn fit(
     let in_data_order = |(from, to): (Node, Node)| (by_name.from[from], by_name.from[to]);
     diagnostics.disputed = diagnostics.disputed.into_iter().map(in_data_order).collect();
     let ensemble = Ensemble::uniform(models).expect("at least one draw");
-    let graphs = belief(&chains, problems, data, by_name);
+    let graphs =
+        belief(&chains, problems, sorted, by_name).and_then(|belief| belief.reordered(data.names()).ok());
     McmcFit { ensemble, graphs, edge_probabilities, diagnostics, state }
 }
 
@@ -104,33 +118,29 @@ const GRAPHS: usize = 1000;
 fn belief(
     chains: &[&[Graph]],
     problems: &[Problem],
-    data: &Dataset,
+    sorted: &Dataset,
     by_name: &ByName,
 ) -> Option<GraphBelief> {
     let nodes = problems.len();
     let all = chains.iter().map(|chain| chain.len()).sum();
     let graphs = drawn(chains, GRAPHS.min(all));
-    let sets = |graph: &&Graph| -> Vec<(Node, Mask)> {
-        graph.iter().enumerate().map(|(node, &parents)| (node, parents.into())).collect()
-    };
+    let sets = |graph: &&Graph| -> Vec<(Node, Mask)> { graph.iter().copied().enumerate().collect() };
     let distinct: Vec<(Node, Mask)> =
         graphs.iter().flat_map(sets).collect::<BTreeSet<_>>().into_iter().collect();
     let family = |&(node, parents): &(Node, Mask)| {
         let conditional = problems[node].conditional(parents)?;
-        Some(Family { parents: nodes_of(parents).collect(), conditional })
+        Some(Family { parents: parents.nodes().collect(), conditional })
     };
     let mut families = vec![Vec::new(); nodes];
     for ((node, _), family) in distinct.iter().zip(ordered_map(&distinct, family)) {
         families[*node].push(family?);
     }
     let weighted = graphs.iter().map(|graph| (dag(graph), 1.0)).collect();
-    let sorted = data.reordered(&by_name.names).expect("the same names in another order");
-    let belief = GraphBelief::new(by_name.names.clone(), weighted, families, Some(sorted));
-    belief.ok()?.reordered(data.names()).ok()
+    GraphBelief::new(by_name.names.clone(), weighted, families, Some(sorted.clone())).ok()
 }
 
 fn dag(graph: &Graph) -> Dag {
-    let parents = graph.iter().map(|&halves| set_of(halves.into(), graph.len())).collect();
+    let parents = graph.iter().map(|set| set.node_set(graph.len())).collect();
     Dag::from_parents(parents).expect("layers")
 }
 
@@ -142,7 +152,7 @@ fn models(graphs: &[&Graph], problems: &[Problem], seed: Seed, by_name: &ByName)
     let mut graphs_with: BTreeMap<(Node, Mask), Vec<usize>> = BTreeMap::new();
     for (draw, graph) in graphs.iter().enumerate() {
         for (node, &parents) in graph.iter().enumerate() {
-            graphs_with.entry((node, parents.into())).or_default().push(draw);
+            graphs_with.entry((node, parents)).or_default().push(draw);
         }
     }
     let stream = seed.stream(Purpose::Mcmc).named("parameters");
@@ -177,7 +187,7 @@ fn edge_probabilities(chains: &[&[Graph]], by_name: &ByName) -> Vec<Vec<f64>> {
     for graph in chains.iter().flat_map(|chain| chain.iter()) {
         total += 1;
         for (to, &parents) in graph.iter().enumerate() {
-            nodes_of(parents.into()).for_each(|from| counts[by_name.from[from]][by_name.from[to]] += 1);
+            parents.nodes().for_each(|from| counts[by_name.from[from]][by_name.from[to]] += 1);
         }
     }
     let share = |count: &u64| *count as f64 / total.max(1) as f64;

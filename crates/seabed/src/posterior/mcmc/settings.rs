@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::mask::MOST_NODES;
 use super::prior::EdgePrior;
+use super::trust::Trust;
 use crate::data::Dataset;
-use crate::posterior::error::check_rows;
+use crate::posterior::error::check_rows_or_always_set;
 use crate::posterior::{FitError, UnusableData};
 use crate::settings::{SettingsError, check_count, check_positive};
 
@@ -19,6 +21,8 @@ pub struct Mcmc {
     /// Linear mechanisms: how many rows the prior of means, weights and noise counts for, above 0. Noise is taken to be at
     /// least this fraction of a variable's variance, divided by the number of rows.
     pub prior_rows: f64,
+    /// How much the rows count for in what is believed about the graph.
+    pub trust: Trust,
     /// Are variables brought to mean 0 and standard deviation 1 inside? Results are in the data's units either way.
     pub standardise: bool,
     /// Largest number of parents; that of the family if none. Required parents count but are never refused.
@@ -62,6 +66,7 @@ impl Mcmc {
             family,
             prior: EdgePrior::Er { edges_per_node: 1.0 },
             prior_rows: 0.01,
+            trust: Trust::FULL,
             standardise: true,
             max_parents: None,
             candidates: 12,
@@ -83,8 +88,8 @@ const MOST_SETS: usize = 50_000;
 /// Sweeps at most: more must be a typing error.
 const MOST_SWEEPS: usize = 10_000_000;
 
-/// Sets of parents are bits of one number.
-pub(super) const MOST_VARIABLES: usize = 128;
+/// Sets of parents are bits.
+pub(super) const MOST_VARIABLES: usize = MOST_NODES;
 
 impl Mcmc {
     /// Are all numbers within their ranges?
@@ -96,7 +101,13 @@ impl Mcmc {
         check_count("candidates", self.candidates, 1..=20)?;
         check_count("max-parents", self.most_parents(), 1..=8)?;
         check_positive("prior-rows", self.prior_rows)?;
+        self.trust.check()?;
         self.prior.check()
+    }
+
+    /// Sets of candidates that are scored for one of so many variables.
+    pub(in crate::posterior) fn sets_per_variable(&self, variables: usize) -> usize {
+        small_sets(self.candidates.min(variables.saturating_sub(1)), self.most_parents())
     }
 
     /// Can the data be learned from, with these settings?
@@ -104,7 +115,7 @@ impl Mcmc {
         self.check()?;
         let (candidates, parents) =
             (self.candidates.min(data.variables().saturating_sub(1)), self.most_parents());
-        let sets = small_sets(candidates, parents);
+        let sets = self.sets_per_variable(data.variables());
         if sets > MOST_SETS {
             let problem = format!(
                 "{candidates} candidates and up to {parents} parents give {sets} sets per variable; choose fewer, \
@@ -117,7 +128,7 @@ impl Mcmc {
             return Err(UnusableData::TooManyVariables { got, most }.into());
         }
         self.prior.check_names(data.names())?;
-        Ok(check_rows(data)?)
+        Ok(check_rows_or_always_set(data)?)
     }
 }
 

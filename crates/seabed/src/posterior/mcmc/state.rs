@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::candidates::{Candidates, Scores};
-use super::chain::{Chain, Halves};
+use super::chain::Chain;
+use super::mask::Mask;
 use super::problem::Problem;
 use super::settings::Mcmc;
-use super::table::{bit, mask_of};
+use super::trust::Trust;
 use crate::data::Dataset;
 use crate::graph::Node;
 use crate::num::random::Seed;
@@ -21,7 +22,7 @@ pub struct State {
     /// The variables, sorted.
     pub(super) names: Vec<String>,
     /// Parents that every node may never have and those it must have, in this order.
-    pub(super) knowledge: Vec<(Halves, Halves)>,
+    pub(super) knowledge: Vec<(Mask, Mask)>,
     /// One per node, in this order.
     pub(super) nodes: Vec<NodeState>,
     /// How often candidates were reconsidered.
@@ -31,6 +32,8 @@ pub struct State {
     /// Temperatures that the chains must still pass before they are recorded, the highest last.
     pub(super) temperatures: Vec<f64>,
     pub(super) readmitted: usize,
+    /// How much rows count for, once it is known.
+    pub(super) share: Option<f64>,
 }
 
 /// What is known about the parents of a node.
@@ -39,7 +42,7 @@ pub(super) struct NodeState {
     /// Of the data that the scores are from.
     pub mark: u64,
     /// Every set ever scored, without its prior.
-    pub scores: Vec<(Halves, f64)>,
+    pub scores: Vec<(Mask, f64)>,
     /// The greedy candidates.
     pub greedy: Vec<Node>,
     /// All candidates; none before the node was screened.
@@ -50,18 +53,18 @@ pub(super) struct NodeState {
 
 impl NodeState {
     pub fn known(&self) -> Scores {
-        self.scores.iter().map(|&(set, score)| (set.into(), score)).collect()
+        self.scores.iter().copied().collect()
     }
 
     pub fn screened(&self) -> Option<Candidates> {
-        let all = self.candidates.as_ref()?.iter().fold(0, |set, &node| set | bit(node));
+        let all = Mask::of(self.candidates.as_ref()?.iter().copied());
         Some(Candidates { greedy: self.greedy.clone(), all })
     }
 }
 
-fn masks(knowledge: &Knowledge) -> Vec<(Halves, Halves)> {
+fn masks(knowledge: &Knowledge) -> Vec<(Mask, Mask)> {
     let required = knowledge.required();
-    let of = |(node, forbidden)| (mask_of(forbidden).into(), mask_of(required.parents(node)).into());
+    let of = |(node, forbidden)| (Mask::from(forbidden), Mask::from(required.parents(node)));
     knowledge.forbidden().iter().enumerate().map(of).collect()
 }
 
@@ -78,6 +81,7 @@ impl State {
             chains: Vec::new(),
             temperatures: Vec::new(),
             readmitted: 0,
+            share: None,
         }
     }
 
@@ -100,10 +104,10 @@ impl State {
     /// Can this fit continue with the data and the knowledge?
     pub(super) fn check_same(&self, data: &Dataset, knowledge: &Knowledge) -> Result<(), FitError> {
         self.check(data)?;
-        let other = |(node, known): (Node, &NodeState)| {
-            !known.scores.is_empty() && known.mark != Problem::new(&self.settings, data, node).mark
-        };
-        if self.nodes.iter().enumerate().any(other) {
+        let problems = Problem::all(&self.settings, data);
+        let other =
+            |(known, problem): (&NodeState, &Problem)| !known.scores.is_empty() && known.mark != problem.mark;
+        if self.nodes.iter().zip(&problems).any(other) {
             return Err(StateMismatch::Data.into());
         }
         if self.knowledge != masks(knowledge) {
@@ -128,6 +132,7 @@ impl State {
                 .all(|chain| chain.is_complete(count) && chain.sweeps == self.sweeps() as u64)
             && self.sweeps() <= most_sweeps
             && self.temperatures.iter().all(|temperature| *temperature > 1.0)
+            && self.share.is_none_or(|share| Trust::Share(share).check().is_ok())
             && self
                 .nodes
                 .iter()
@@ -138,6 +143,11 @@ impl State {
     /// Nodes whose scores are known, and all nodes.
     pub fn scored(&self) -> (usize, usize) {
         (self.nodes.iter().filter(|node| node.filled).count(), self.nodes.len())
+    }
+
+    /// Do the chains have replicas at higher temperatures?
+    pub(super) fn is_tempered(&self) -> bool {
+        self.chains.first().is_some_and(|chain| chain.replicas() > 0)
     }
 
     /// Sweeps of each chain so far.

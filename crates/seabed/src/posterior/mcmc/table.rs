@@ -6,38 +6,9 @@
 
 use std::collections::HashMap;
 
-use crate::graph::{Node, NodeSet};
+use super::mask::{Mask, bit};
+use crate::graph::Node;
 use crate::num::random::Draws;
-
-/// A set of nodes: bit k is node k.
-pub(super) type Mask = u128;
-
-pub(super) fn bit(node: Node) -> Mask {
-    1 << node
-}
-
-/// The nodes of a set, in ascending order.
-pub(super) fn nodes_of(mask: Mask) -> impl Iterator<Item = Node> {
-    // Halves, which a machine counts at once.
-    let bits = |mut half: u64| {
-        std::iter::from_fn(move || {
-            (half != 0).then(|| {
-                let node = half.trailing_zeros() as usize;
-                half &= half - 1;
-                node
-            })
-        })
-    };
-    bits(mask as u64).chain(bits((mask >> 64) as u64).map(|node| node + 64))
-}
-
-pub(super) fn mask_of(set: &NodeSet) -> Mask {
-    set.iter().fold(0, |mask, node| mask | bit(node))
-}
-
-pub(super) fn set_of(mask: Mask, nodes: usize) -> NodeSet {
-    NodeSet::of(nodes, nodes_of(mask))
-}
 
 /// A sum ends where all that is left is below e^-NEGLIGIBLE of it.
 const NEGLIGIBLE: f64 = 16.0;
@@ -79,7 +50,7 @@ impl ParentSets {
         sets.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let mut containing = vec![Vec::new(); nodes];
         for (place, (mask, _)) in sets.iter().enumerate() {
-            nodes_of(*mask).for_each(|node| containing[node].push(place as u32));
+            mask.nodes().for_each(|node| containing[node].push(place as u32));
         }
         let (depth, known) = (NEGLIGIBLE + (sets.len() as f64).ln(), sets.iter().copied().collect());
         let mut bands = Vec::<Band>::new();
@@ -104,7 +75,7 @@ impl ParentSets {
 
     /// How far the best set is above the smallest one.
     pub fn range(&self) -> f64 {
-        let smallest = self.sets.iter().min_by_key(|set| set.mask.count_ones());
+        let smallest = self.sets.iter().min_by_key(|set| set.mask.len());
         smallest.map_or(0.0, |smallest| self.sets[0].score - smallest.score)
     }
 
@@ -129,7 +100,7 @@ impl ParentSets {
         let mut sums = vec![LogSum::default(); layers + 1];
         let (mut ended, mut left) = (vec![false; layers + 1], layers + 1);
         for set in &self.sets {
-            let layer = nodes_of(set.mask).map(|node| layer_of[node] + 1).max().unwrap_or(0);
+            let layer = set.mask.nodes().map(|node| layer_of[node] + 1).max().unwrap_or(0);
             if !sums[layer].add(self, set) && !std::mem::replace(&mut ended[layer], true) {
                 left -= 1;
                 if left == 0 {
@@ -148,10 +119,10 @@ impl ParentSets {
         let (mut all, mut some) = (LogSum::default(), LogSum::default());
         for &place in &self.containing[parent] {
             let set = &self.sets[place as usize];
-            if set.mask & outside == 0 {
+            if !set.mask.meets(outside) {
                 let more = all.add(self, set);
-                let more_touching = set.mask & touching == 0 || some.add(self, set);
-                if !more && (!more_touching || touching == 0) {
+                let more_touching = !set.mask.meets(touching) || some.add(self, set);
+                if !more && (!more_touching || touching.is_empty()) {
                     break;
                 }
             }
@@ -228,7 +199,7 @@ impl LogSum {
 }
 
 fn allows(mask: Mask, within: Mask, touching: Mask) -> bool {
-    mask & !within == 0 && (touching == 0 || mask & touching != 0)
+    mask.is_within(within) && (touching.is_empty() || mask.meets(touching))
 }
 
 /// ln(eᵃ + eᵇ).
@@ -247,9 +218,15 @@ mod tests {
     use super::*;
     use crate::num::random::{Purpose, Seed};
 
+    /// The set of the nodes whose bits a number has.
+    fn of_bits(code: u32) -> Mask {
+        Mask::of((0..6).filter(|node| code >> node & 1 == 1))
+    }
+
     fn table(seed: u64, spread: f64) -> (Vec<(Mask, f64)>, ParentSets) {
         let mut draws = Seed::new(seed).stream(Purpose::Mcmc).draws();
-        let sets: Vec<(Mask, f64)> = (0..64).map(|mask| (mask, spread * draws.normal() - 1000.0)).collect();
+        let sets: Vec<(Mask, f64)> =
+            (0..64).map(|code| (of_bits(code), spread * draws.normal() - 1000.0)).collect();
         (sets.clone(), ParentSets::new(sets, 6))
     }
 
@@ -258,21 +235,21 @@ mod tests {
     fn sums_agree_with_plain_ones() {
         for (seed, spread) in [(1, 1.0), (2, 30.0), (3, 3000.0)] {
             let (sets, table) = table(seed, spread);
-            for within in 0..64 {
-                for touching in [0, 1, 6, 40, 63] {
+            for within in (0..64).map(of_bits) {
+                for touching in [0, 1, 6, 40, 63].map(of_bits) {
                     let plain = |keep: &dyn Fn(Mask) -> bool| {
                         let kept: Vec<f64> =
                             sets.iter().filter(|(mask, _)| keep(*mask)).map(|(_, score)| *score).collect();
                         crate::num::log_sum_exp(&kept)
                     };
-                    let inside = |mask: Mask| mask & !within == 0;
+                    let inside = |mask: Mask| mask.is_within(within);
                     let same = |got: f64, want: f64| got == want || (got - want).abs() < 1e-6;
-                    let want = plain(&|mask| inside(mask) && (touching == 0 || mask & touching != 0));
+                    let want = plain(&|mask| inside(mask) && (touching.is_empty() || mask.meets(touching)));
                     assert!(same(table.log_sum(within, touching), want));
-                    let (all, touched) = table.log_sums_with(3, within & !8, touching);
-                    let with = |mask: Mask| mask & 8 != 0 && inside(mask & !8);
+                    let (all, touched) = table.log_sums_with(3, within & !bit(3), touching);
+                    let with = |mask: Mask| mask.contains(3) && inside(mask & !bit(3));
                     assert!(same(all, plain(&with)));
-                    assert!(same(touched, plain(&|mask| with(mask) && mask & touching != 0)));
+                    assert!(same(touched, plain(&|mask| with(mask) && mask.meets(touching))));
                 }
             }
         }
@@ -282,18 +259,19 @@ mod tests {
     #[test]
     fn sets_are_drawn_in_proportion_to_their_weights() {
         let (sets, table) = table(4, 1.0);
-        let (within, touching) = (0b1101, 0b1001);
+        let (within, touching) = (of_bits(0b1101), of_bits(0b1001));
         let total = table.log_sum(within, touching);
         let mut draws = Seed::new(5).stream(Purpose::Mcmc).draws();
-        let mut counts = vec![0.0; 64];
+        let mut counts = HashMap::new();
         for _ in 0..20_000 {
-            counts[table.draw(within, touching, &mut draws).unwrap() as usize] += 1.0;
+            *counts.entry(table.draw(within, touching, &mut draws).unwrap()).or_insert(0.0) += 1.0;
         }
         for (mask, score) in sets {
             let p = if allows(mask, within, touching) { (score - total).exp() } else { 0.0 };
-            let z = (counts[mask as usize] - 20_000.0 * p) / (20_000.0 * p * (1.0 - p)).sqrt().max(1e-9);
-            assert!(z.abs() < 4.5, "{mask:b}: {z}");
+            let count = counts.get(&mask).copied().unwrap_or(0.0);
+            let z = (count - 20_000.0 * p) / (20_000.0 * p * (1.0 - p)).sqrt().max(1e-9);
+            assert!(z.abs() < 4.5, "{mask:?}: {z}");
         }
-        assert_eq!(table.draw(0b0010, 0b1000, &mut draws), None);
+        assert_eq!(table.draw(bit(1), bit(3), &mut draws), None);
     }
 }

@@ -21,6 +21,9 @@ use super::network::{
 
 type Element<'a> = roxmltree::Node<'a, 'a>;
 
+/// Attributes of one element: the parser compares each with all others.
+const MOST_ATTRIBUTES: usize = 1000;
+
 /// Bytes of the largest file that is read.
 const MOST_BYTES: usize = 1 << 25;
 
@@ -43,6 +46,10 @@ impl Network {
         }
         let text = std::str::from_utf8(bytes)
             .map_err(|error| NetworkError::Xml { reason: format!("it is not UTF-8 text ({error})") })?;
+        if most_attributes(text) > MOST_ATTRIBUTES {
+            let reason = format!("an element has more than {MOST_ATTRIBUTES} attributes");
+            return Err(NetworkError::Xml { reason });
+        }
         let options = ParsingOptions { allow_dtd: false, ..ParsingOptions::default() };
         let document = Document::parse_with_options(text, options).map_err(|error| match error {
             roxmltree::Error::DtdDetected => NetworkError::DocumentType,
@@ -56,6 +63,25 @@ impl Network {
         let genes = genes(list("listOfReactions")?, &names)?;
         Network::new(model.attribute("name").or(model.attribute("id")).unwrap_or(""), names, genes)
     }
+}
+
+/// Attributes of the element that has most, or more: signs of equality outside of quotes are counted, wherever a `<` may
+/// begin an element.
+fn most_attributes(text: &str) -> usize {
+    let (mut most, mut count, mut quote, mut inside) = (0, 0, None, false);
+    for byte in text.bytes() {
+        match (byte, quote) {
+            (_, Some(open)) if byte == open => quote = None,
+            (_, Some(_)) => {}
+            (b'<', _) => (count, inside) = (0, true),
+            (b'>', _) => inside = false,
+            (b'"' | b'\'', _) if inside => quote = Some(byte),
+            (b'=', _) if inside => count += 1,
+            _ => {}
+        }
+        most = most.max(count);
+    }
+    most
 }
 
 /// The genes' labels in order.

@@ -1,9 +1,8 @@
 //! The Gaussian process of a node: a linear part, a smooth part with a length scale for every parent, and noise.
 //!
 //! y ~ N(0, C), C = 1 + s² Σ_k x_k x_kᵀ + a² κ(r) + σ² I ([`Kernel`]). Without parents C = 1 + σ² I. Values are
-//! standardised, so the priors of the logarithms of σ, s, a and ℓ are the same everywhere; the score is the largest value
-//! of log p(y | θ) - ½ Σ ((θ - mean)/sd)². Leaving out the priors' constants stands for a posterior of θ about as wide as
-//! its prior. This file holds the hyperparameters and their prior; `likelihood` the marginal likelihood, `search` the way to
+//! standardised, so the priors of the logarithms of σ, s, a and ℓ are the same everywhere. The score is ln ∫ p(y | θ) p(θ) dθ
+//! by Laplace's method: the largest value of log p(y | θ) p(θ), and how narrow the maximum is. This file holds the hyperparameters and their prior; `likelihood` the marginal likelihood, `search` the way to
 //! its maximum, `many_rows` the score of many rows, through a few of them.
 
 mod likelihood;
@@ -19,8 +18,19 @@ const SLOPE: (f64, f64) = (-1.0, 1.0);
 const AMPLITUDE: (f64, f64) = (-0.5, 1.0);
 const LENGTH: (f64, f64) = (0.7, 0.7);
 
-/// No hyperparameter goes further: beyond this nothing changes any more, or numbers run out of digits.
+/// No hyperparameter goes further: beyond this nothing changes any more, or numbers run out of digits. Noise and the smooth
+/// part may be tiny: a variable of which a straight line explains all but a millionth.
 const RANGE: f64 = 5.0;
+const LEAST_SIZE: f64 = -10.0;
+
+/// The lowest and the highest value of a hyperparameter.
+fn range(place: usize) -> (f64, f64) {
+    (if place == SIGMA || place == SMOOTH { LEAST_SIZE } else { -RANGE }, RANGE)
+}
+
+/// Degrees of freedom of the prior of noise and smooth part, which is Student's t: a strong signal is unusual, not
+/// impossible. The others are normal.
+const DEGREES: f64 = 4.0;
 
 /// ln σ; with parents also ln s, ln a, and ln ℓ of every parent.
 pub(super) type Hyper = Vec<f64>;
@@ -35,12 +45,22 @@ fn prior_of(place: usize) -> (f64, f64) {
 }
 
 /// Log-density of the hyperparameters without its constant, added up; its gradient is added to `gradient`.
-pub(super) fn log_prior(hyper: &[f64], gradient: Option<&mut [f64]>) -> f64 {
-    let z = |place: usize| (hyper[place] - prior_of(place).0) / prior_of(place).1;
-    if let Some(gradient) = gradient {
-        (0..hyper.len()).for_each(|place| gradient[place] -= z(place) / prior_of(place).1);
+pub(super) fn log_prior(hyper: &[f64], mut gradient: Option<&mut [f64]>) -> f64 {
+    let mut sum = 0.0;
+    for (place, value) in hyper.iter().enumerate() {
+        let (mean, sd) = prior_of(place);
+        let z = (value - mean) / sd;
+        let (log, slope) = if place == SIGMA || place == SMOOTH {
+            (-0.5 * (DEGREES + 1.0) * (z * z / DEGREES).ln_1p(), -(DEGREES + 1.0) * z / (DEGREES + z * z))
+        } else {
+            (-0.5 * z * z, -z)
+        };
+        sum += log;
+        if let Some(gradient) = &mut gradient {
+            gradient[place] += slope / sd;
+        }
     }
-    -0.5 * (0..hyper.len()).map(|place| z(place).powi(2)).sum::<f64>()
+    sum
 }
 
 /// The middle of the prior, for a number of parents.

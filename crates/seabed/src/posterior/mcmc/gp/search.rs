@@ -1,6 +1,8 @@
 //! The way to the hyperparameters with the highest score: quasi-Newton steps (BFGS).
 
-use super::{Hyper, RANGE, Regression, SIGMA};
+use super::{Hyper, Regression, SIGMA, prior_of, range};
+use crate::num::matrix::eigen;
+use faer::Mat;
 
 /// The search ends when a step gains less than this.
 const LEAST_GAIN: f64 = 0.01;
@@ -31,8 +33,11 @@ impl Regression<'_> {
             }
             let mut share = 1.0;
             let found = loop {
-                let next: Vec<f64> =
-                    at.iter().zip(&step).map(|(x, s)| (x + share * s).clamp(-RANGE, RANGE)).collect();
+                let within = |(place, (x, s)): (usize, (&f64, &f64))| {
+                    let (low, high) = range(place);
+                    (x + share * s).clamp(low, high)
+                };
+                let next: Vec<f64> = at.iter().zip(&step).enumerate().map(within).collect();
                 let moved: Vec<f64> = next.iter().zip(&at).map(|(a, b)| a - b).collect();
                 let expected: f64 = moved.iter().zip(&gradient).map(|(m, g)| m * g).sum();
                 if let Some((score, slopes)) =
@@ -56,7 +61,34 @@ impl Regression<'_> {
         }
         Some((at, value))
     }
+
+    /// ln of how much narrower the posterior of the hyperparameters is than their prior, in all directions together: what
+    /// Laplace's method adds to the maximum, if every row stands for `weight` rows. The curvature is a difference of
+    /// gradients, in units of the prior's widths, in which the prior's own is 1.
+    pub fn log_width(&self, hyper: &[f64], weight: f64) -> Option<f64> {
+        let pairs = self.pairs();
+        let (size, (_, here)) = (hyper.len(), self.evaluate(hyper, &pairs)?);
+        let mut curvature = Mat::<f64>::zeros(size, size);
+        for place in 0..size {
+            let mut there = hyper.to_vec();
+            there[place] += STEP * prior_of(place).1;
+            let (_, gradient) = self.evaluate(&there, &pairs)?;
+            for other in 0..size {
+                curvature[(place, other)] = (here[other] - gradient[other]) * prior_of(other).1 / STEP;
+            }
+        }
+        let symmetric = Mat::from_fn(size, size, |a, b| 0.5 * (curvature[(a, b)] + curvature[(b, a)]));
+        let (widths, _) = eigen(symmetric.as_ref())?;
+        Some(
+            widths.iter().map(|curvature| -0.5 * (1.0 + weight * (curvature - 1.0)).max(FLATTEST).ln()).sum(),
+        )
+    }
 }
+
+/// The step of a difference of gradients, in widths of the prior.
+const STEP: f64 = 0.02;
+/// The least curvature: a maximum at the edge of the range, or on a ridge, is as wide as the prior allows.
+const FLATTEST: f64 = 0.5;
 
 /// The BFGS update of the inverse of the negative Hessian.
 fn update(inverse: &mut [Vec<f64>], moved: &[f64], turned: &[f64]) {

@@ -1,6 +1,6 @@
 //! Simulation-based calibration: data from models of the prior, whose ranks among posterior draws must be uniform.
 
-use super::super::table::{Mask, bit};
+use super::super::mask::{Mask, bit};
 use super::super::{EdgePrior, Family, Mcmc};
 use crate::data::{Dataset, Names};
 use crate::graph::{Dag, NodeSet};
@@ -97,6 +97,6 @@ fn ranks_of_the_truth_are_uniform() {
 fn graphs_are_drawn_from_the_prior() {
     let names: Names = (0..NODES).map(|k| format!("X{k}")).collect();
     let prior = EdgePrior::Er { edges_per_node: 1.0 }.of_node(0, &names);
-    let sets: [Mask; 3] = [0, bit(1), bit(1) | bit(2)];
+    let sets: [Mask; 3] = [Mask::EMPTY, bit(1), bit(1) | bit(2)];
     assert!(sets.iter().all(|&set| prior.of(set) == 0.0));
 }

@@ -1,9 +1,11 @@
 //! Chains against the enumeration of all DAGs with the same scores.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
+use super::super::mask::{Mask, bit};
 use super::super::problem::Problem;
-use super::super::table::{Mask, bit, nodes_of};
 use super::super::{EdgePrior, Family, Mcmc};
 use crate::data::Dataset;
 use crate::graph::NodeSet;
@@ -17,7 +19,7 @@ fn all_dags(nodes: usize) -> Vec<Vec<Mask>> {
     let pairs: Vec<(usize, usize)> =
         (0..nodes).flat_map(|i| (0..nodes).filter(move |&j| j != i).map(move |j| (i, j))).collect();
     let graph = |code: u32| {
-        let mut parents = vec![0; nodes];
+        let mut parents = vec![Mask::EMPTY; nodes];
         for (k, &(from, to)) in pairs.iter().enumerate() {
             if code >> k & 1 == 1 {
                 parents[to] |= bit(from);
@@ -26,12 +28,12 @@ fn all_dags(nodes: usize) -> Vec<Vec<Mask>> {
         parents
     };
     let acyclic = |parents: &Vec<Mask>| {
-        let mut placed: Mask = 0;
+        let mut placed = Mask::EMPTY;
         for _ in 0..nodes {
-            let free = |node: &usize| parents[*node] & !placed == 0;
+            let free = |node: &usize| parents[*node].is_within(placed);
             placed = (0..nodes).filter(free).fold(placed, |set, node| set | bit(node));
         }
-        placed.count_ones() as usize == nodes
+        placed.len() == nodes
     };
     (0..1u32 << pairs.len()).map(graph).filter(acyclic).collect()
 }
@@ -69,30 +71,29 @@ fn data(nodes: usize, family: Family, seed: u64) -> Dataset {
 
 fn exact(settings: &Mcmc, data: &Dataset, knowledge: &Knowledge, dags: &[Vec<Mask>]) -> Vec<f64> {
     let nodes = data.variables();
-    let tables: Vec<Vec<f64>> = (0..nodes)
+    let tables: Vec<HashMap<Mask, f64>> = (0..nodes)
         .map(|node| {
             let problem = Problem::new(settings, data, node);
             let prior = settings.prior.of_node(node, data.names());
-            let sets = 0..1 << nodes;
+            let of_bits = |code: u32| Mask::of((0..nodes).filter(|k| code >> k & 1 == 1));
+            let sets = (0..1 << nodes).map(of_bits);
             let score = |set: Mask| {
-                let forbidden = nodes_of(set).any(|parent| knowledge.forbids(parent, node));
-                let missing = knowledge.required().parents(node).iter().any(|parent| set & bit(parent) == 0);
-                let known = set & bit(node) != 0 || forbidden || missing;
+                let forbidden = set.nodes().any(|parent| knowledge.forbids(parent, node));
+                let missing = knowledge.required().parents(node).iter().any(|parent| !set.contains(parent));
+                let known = set.contains(node) || forbidden || missing;
                 if known { f64::NEG_INFINITY } else { problem.score(set) + prior.of(set) }
             };
-            sets.map(score).collect()
+            sets.map(|set| (set, score(set))).collect()
         })
         .collect();
-    let scores: Vec<f64> = dags
-        .iter()
-        .map(|parents| parents.iter().zip(&tables).map(|(set, table)| table[*set as usize]).sum())
-        .collect();
+    let scores: Vec<f64> =
+        dags.iter().map(|parents| parents.iter().zip(&tables).map(|(set, table)| table[set]).sum()).collect();
     let total = log_sum_exp(&scores);
     let mut probabilities = vec![0.0; nodes * nodes];
     for (parents, score) in dags.iter().zip(&scores) {
         let p = (score - total).exp();
         for (to, &set) in parents.iter().enumerate() {
-            nodes_of(set).for_each(|from| probabilities[from * nodes + to] += p);
+            set.nodes().for_each(|from| probabilities[from * nodes + to] += p);
         }
     }
     probabilities
@@ -211,7 +212,8 @@ fn linear_scores_are_those_of_the_reference() {
         let settings = Mcmc { standardise: false, prior_rows: 1.0, ..Mcmc::of(Family::Linear) };
         let want: Vec<f64> = serde_json::from_value(case["interv_node_scores_correct"].clone()).unwrap();
         for (node, want) in want.iter().enumerate() {
-            let parents = (0..nodes).filter(|&k| graph[k][node] == 1.0).fold(0, |set, k| set | bit(k));
+            let parents =
+                (0..nodes).filter(|&k| graph[k][node] == 1.0).fold(Mask::EMPTY, |set, k| set | bit(k));
             let got = Problem::new(&settings, &data, node).score(parents);
             assert!((got - want).abs() < 1e-8 * want.abs(), "{got} {want}");
         }

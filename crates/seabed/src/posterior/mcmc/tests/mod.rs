@@ -3,3 +3,4 @@
 mod calibration;
 mod exactness;
 mod predictive;
+mod shipped;

@@ -1,0 +1,33 @@
+"""What `seabed.fit` from a DataFrame costs over the command that reads Parquet: 1e6 rows of 50 variables, the cheapest fit there is.
+
+    pip install ./python pyarrow && python bench/python_overhead.py target/release/seabed
+
+CPU seconds of either way from the data to the result: in Python from an existing DataFrame, in the command from the file.
+"""
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pandas as pd
+
+import seabed
+
+with tempfile.TemporaryDirectory() as folder:
+    place = Path(folder) / "data.parquet"
+    seabed.worlds.er(nodes=50, mechanism="linear", weights="uniform", noise_sd=1.0, seed=1).sample(1_000_000).write(place)
+    frame = pd.read_parquet(place)
+    for _ in range(3):
+        start = time.process_time()
+        fit = seabed.fit(frame, "bootstrap", draws=2, seed=1)
+        ours = time.process_time() - start
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        belief = Path(folder) / "belief.npz"
+        subprocess.run([sys.argv[1], "fit", place, "--posterior", "bootstrap", "--draws", "2", "--seed", "1", "--out", belief, "--force"], check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        theirs = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        assert fit._belief.to_bytes(False) == belief.read_bytes()
+        print(f"Python {ours:.2f} s, command {theirs:.2f} s: {100 * (ours / theirs - 1):+.1f} %", flush=True)

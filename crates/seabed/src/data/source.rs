@@ -1,0 +1,184 @@
+//! From the bytes of any table to its text: compression, workbooks, encodings, and how the text is written.
+//!
+//! What a file is, its bytes say, not its name. Everything that was guessed is kept, to be told in one line.
+
+use std::io::{self, Cursor, Read};
+
+use super::dialect::{Separator, decimal_of};
+use super::encoding::{Decoded, Decoding};
+use super::error::DataError;
+use super::layout::ReadOptions;
+use super::number::Decimal;
+use super::records::Records;
+
+/// How much of a file is looked at before it is read.
+const HEAD: usize = 1 << 20;
+
+/// A table as text, and how it is written.
+pub(super) struct Source<'a> {
+    file: String,
+    rest: Box<dyn Read + 'a>,
+    head: Vec<u8>,
+    /// Is the head all there is?
+    whole: bool,
+    pub(super) separator: Separator,
+    strictly_utf8: bool,
+    guesses: Guesses,
+}
+
+impl<'a> Source<'a> {
+    /// Opens the table in `reader`; messages call it `file`.
+    pub(super) fn open(reader: impl Read + 'a, file: &str, options: &ReadOptions) -> Result<Self, DataError> {
+        let failed = |error: io::Error| DataError::unreadable(file.to_string(), error);
+        let mut guesses = Guesses::default();
+        let mut rest: Box<dyn Read + 'a> = Box::new(reader);
+        let (mut head, _) = beginning(&mut rest).map_err(failed)?;
+        if head.starts_with(b"\x1f\x8b") {
+            rest = uncompressed(Box::new(Cursor::new(head).chain(rest)), file)?;
+            head = beginning(&mut rest).map_err(failed)?.0;
+        }
+        let workbook = head.starts_with(b"PK\x03\x04");
+        if head.starts_with(b"\xd0\xcf\x11\xe0") {
+            let problem = "it is in Excel's old format; save it as .xlsx or .csv".to_string();
+            return Err(DataError::Workbook { file: file.to_string(), problem });
+        }
+        if workbook {
+            let mut bytes = head;
+            rest.read_to_end(&mut bytes).map_err(failed)?;
+            let (text, sheet) = sheet_text(bytes, file, options.sheet.as_deref())?;
+            guesses.sheet = sheet;
+            rest = Box::new(Cursor::new(text));
+        } else {
+            let decoding = Decoding::of(&head, options.encoding);
+            guesses.utf16 =
+                options.encoding.is_none() && matches!(decoding, Decoding::Utf16Le | Decoding::Utf16Be);
+            let bytes = Cursor::new(head).chain(rest);
+            rest = match decoding {
+                Decoding::Utf8 => Box::new(bytes),
+                _ => Box::new(Decoded::new(bytes, decoding)),
+            };
+        }
+        let (mut head, whole) = beginning(&mut rest).map_err(failed)?;
+        if head.starts_with(b"\xef\xbb\xbf") {
+            head.drain(..3);
+        }
+        let separator = match options.separator {
+            // A workbook's text is our own.
+            _ if workbook => Separator::Comma,
+            Some(separator) => {
+                declared(&mut head);
+                separator
+            }
+            None => {
+                let separator = declared(&mut head).unwrap_or_else(|| Separator::of(&head, whole));
+                guesses.separator = Some(separator).filter(|separator| *separator != Separator::Comma);
+                separator
+            }
+        };
+        let strictly_utf8 = options.encoding == Some(super::encoding::Encoding::Utf8);
+        Ok(Self { file: file.to_string(), rest, head, whole, separator, strictly_utf8, guesses })
+    }
+
+    /// What begins the decimals, but for the columns to ignore.
+    pub(super) fn decimal(&mut self, options: &ReadOptions) -> Result<Decimal, DataError> {
+        if let Some(decimal) = options.decimal {
+            return Ok(decimal);
+        }
+        let found = decimal_of(&self.head, self.whole, self.separator, &self.file, &options.ignore)?;
+        self.guesses.comma = found == Decimal::Comma;
+        Ok(found)
+    }
+
+    /// The rows, and what was guessed on the way to them.
+    pub(super) fn records(self) -> (Records<Box<dyn Read + 'a>>, Guesses) {
+        let reader: Box<dyn Read + 'a> = Box::new(Cursor::new(self.head).chain(self.rest));
+        (Records::new(reader, &self.file, self.separator, self.strictly_utf8), self.guesses)
+    }
+}
+
+/// The first bytes, and whether they are all.
+fn beginning(reader: &mut impl Read) -> io::Result<(Vec<u8>, bool)> {
+    let mut head = Vec::new();
+    reader.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
+    let whole = head.len() < HEAD;
+    Ok((head, whole))
+}
+
+/// The separator that Excel's first line `sep=;` declares; the line is emptied, so that lines are counted right.
+fn declared(head: &mut Vec<u8>) -> Option<Separator> {
+    let end = head.iter().position(|byte| matches!(byte, b'\n' | b'\r'))?;
+    let line = std::str::from_utf8(&head[..end]).ok()?.trim_matches('"');
+    let separator = line.strip_prefix("sep=")?.parse().ok()?;
+    head.drain(..end);
+    Some(separator)
+}
+
+#[cfg(feature = "gzip")]
+fn uncompressed<'a>(reader: Box<dyn Read + 'a>, _file: &str) -> Result<Box<dyn Read + 'a>, DataError> {
+    Ok(Box::new(flate2::read::MultiGzDecoder::new(reader)))
+}
+
+#[cfg(not(feature = "gzip"))]
+fn uncompressed<'a>(_reader: Box<dyn Read + 'a>, file: &str) -> Result<Box<dyn Read + 'a>, DataError> {
+    Err(DataError::WithoutFeature { file: file.to_string(), feature: "gzip" })
+}
+
+#[cfg(feature = "xlsx")]
+fn sheet_text(
+    bytes: Vec<u8>,
+    file: &str,
+    sheet: Option<&str>,
+) -> Result<(Vec<u8>, Option<String>), DataError> {
+    super::xlsx::sheet_text(bytes, file, sheet)
+}
+
+#[cfg(not(feature = "xlsx"))]
+fn sheet_text(_: Vec<u8>, file: &str, _: Option<&str>) -> Result<(Vec<u8>, Option<String>), DataError> {
+    Err(DataError::WithoutFeature { file: file.to_string(), feature: "xlsx" })
+}
+
+/// What was found out about a file that its user did not say.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Guesses {
+    separator: Option<Separator>,
+    comma: bool,
+    /// Thousands were separated; known only when all is read.
+    pub(super) thousands: bool,
+    utf16: bool,
+    /// Cells were not UTF-8; known only when all is read.
+    pub(super) latin1: bool,
+    /// The sheet that was read, of several.
+    sheet: Option<String>,
+}
+
+impl Guesses {
+    /// One line that tells them, with the options that change them; none if there is nothing to tell.
+    pub(super) fn told(&self, file: &str) -> Option<String> {
+        let (mut found, mut options) = (Vec::new(), Vec::new());
+        if let Some(sheet) = &self.sheet {
+            found.push(format!("sheet {sheet:?}"));
+            options.push("--sheet");
+        }
+        if let Some(separator) = self.separator {
+            found.push(format!("{} between cells", separator.plural()));
+            options.push("--separator");
+        }
+        if self.comma {
+            found.push("decimal commas".into());
+        }
+        if self.thousands {
+            found.push("separated thousands".into());
+        }
+        if self.comma || self.thousands {
+            options.push("--decimal");
+        }
+        if self.utf16 || self.latin1 {
+            found.push(if self.utf16 { "UTF-16" } else { "Latin-1 (Windows-1252)" }.into());
+            options.push("--encoding");
+        }
+        if found.is_empty() {
+            return None;
+        }
+        Some(format!("{file} is read with {}; {} would change that", found.join(", "), options.join(", ")))
+    }
+}

@@ -1,0 +1,216 @@
+//! What the library reads.
+
+use std::io::{Cursor, Write};
+
+use seabed::belief::GraphBelief;
+use seabed::data::{
+    Names, ReadOptions, Sheet, read_csv_from, read_graph_from, read_parquet_from, write_csv, write_matrix,
+    write_parquet,
+};
+use seabed::design::DesignSettings;
+use seabed::posterior::{Knowledge, PosteriorSettings, State};
+use seabed::scm::{Ensemble, Scm};
+use seabed::settings::{Keys, SettingsError};
+use seabed::world::grn::Network;
+
+/// A table from any bytes.
+pub fn csv(bytes: &[u8]) {
+    for ignore in [vec![], vec!["note".to_string()]] {
+        let loaded = match read_csv_from(bytes, "fuzz.csv", &ReadOptions::ignoring(&ignore)) {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                assert!(error.to_string().len() < 4096, "a message is for people");
+                continue;
+            }
+        };
+        let data = loaded.dataset;
+        let mut text = Vec::new();
+        write_csv(&mut text, &data).expect("memory takes everything");
+        let back = read_csv_from(&*text, "written.csv", &ReadOptions::default())
+            .expect("what we write is read")
+            .dataset;
+        assert_eq!(back, data);
+        for node in 0..data.variables() {
+            let (a, b) = (data.column(node), back.column(node));
+            assert!(a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits()));
+        }
+    }
+}
+
+/// A graph from any bytes.
+pub fn graph(bytes: &[u8]) {
+    let Ok(graph) = read_graph_from(bytes, "fuzz.csv") else { return };
+    // A cycle is an error, never a panic.
+    let _ = graph.to_dag();
+    let aligned = graph.aligned(&graph.names).expect("its own names fit");
+    assert_eq!(aligned.adjacency, graph.adjacency);
+    if graph.names.is_empty() {
+        return;
+    }
+    let mut text = Vec::new();
+    write_matrix(&mut text, &graph.names, &graph.adjacency).expect("memory takes everything");
+    let back = read_graph_from(&*text, "written.csv").expect("what we write is read");
+    assert_eq!((back.names, back.adjacency), (graph.names, graph.adjacency));
+}
+
+/// A model or an ensemble from any bytes, JSON or archive.
+pub fn scm_json(bytes: &[u8]) {
+    match Scm::from_json(bytes, "fuzz.json") {
+        Ok(scm) => assert_eq!(
+            Scm::from_json(scm.to_json().as_bytes(), "written.json").expect("what we write is read"),
+            scm
+        ),
+        Err(error) => assert!(error.to_string().len() < 4096, "a message is for people"),
+    }
+    if let Ok(ensemble) = Ensemble::from_bytes(bytes, "fuzz") {
+        for written in [ensemble.to_json().into_bytes(), ensemble.to_npz()] {
+            assert_eq!(Ensemble::from_bytes(&written, "written").expect("what we write is read"), ensemble);
+        }
+    }
+}
+
+/// The parts of an ensemble's archive, of two draws over two variables.
+const MEMBERS: [&str; 8] = [
+    "header.json",
+    "weights.npy",
+    "adjacency.npy",
+    "noise_sd.npy",
+    "kind.npy",
+    "hidden.npy",
+    "parameters.npy",
+    "graphs.json",
+];
+
+/// An archive of which one part, by the first byte, has any content: the checksums of the archive hide most changes of its
+/// bytes from the reader.
+pub fn npz(bytes: &[u8]) {
+    scm_json(bytes);
+    let Some((which, content)) = bytes.split_first() else { return };
+    let sound = two_draws().to_npz();
+    let mut old = zip::ZipArchive::new(Cursor::new(&sound[..])).expect("written above");
+    let mut new = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    let changed = MEMBERS[usize::from(*which) % MEMBERS.len()];
+    for name in MEMBERS {
+        let mut part = Vec::new();
+        if name == changed {
+            part = content.to_vec();
+        } else if let Ok(mut member) = old.by_name(name) {
+            std::io::Read::read_to_end(&mut member, &mut part).expect("memory can be read");
+        } else {
+            continue;
+        }
+        new.start_file(name, stored).expect("memory takes everything");
+        new.write_all(&part).expect("memory takes everything");
+    }
+    let archive = new.finish().expect("memory takes everything").into_inner();
+    scm_json(&archive);
+    if let Err(error) = seabed::belief::from_bytes(&archive, "fuzz.npz") {
+        assert!(error.to_string().len() < 4096, "a message is for people");
+    }
+}
+
+fn two_draws() -> Ensemble {
+    let draw = |from: &str, to: &str| {
+        format!(
+            r#"{{"nodes":[{{"name":"{from}","parents":[],"mechanism":{{"type":"linear","weights":[]}},"noise_sd":1}},
+            {{"name":"{to}","parents":["{from}"],"mechanism":{{"type":"linear","weights":[2]}},"noise_sd":1}}]}}"#
+        )
+    };
+    let text =
+        format!(r#"{{"names":["A","B"],"weights":[1,3],"draws":[{},{}]}}"#, draw("A", "B"), draw("B", "A"));
+    Ensemble::from_bytes(text.as_bytes(), "seed").expect("an ensemble")
+}
+
+/// A belief about graphs from any bytes.
+pub fn graph_belief(bytes: &[u8]) {
+    match GraphBelief::from_json(bytes, "fuzz.json") {
+        Ok(belief) => {
+            let back = GraphBelief::from_json(belief.to_json().as_bytes(), "written.json");
+            assert_eq!(back.expect("what we write is read").to_json(), belief.to_json());
+        }
+        Err(error) => assert!(error.to_string().len() < 4096, "a message is for people"),
+    }
+}
+
+/// A Parquet file from any bytes.
+pub fn parquet(bytes: &[u8]) {
+    match read_parquet_from(bytes.to_vec(), "fuzz.parquet", &ReadOptions::default()) {
+        Ok(loaded) => {
+            let mut written = Vec::new();
+            write_parquet(&mut written, &loaded.dataset).expect("memory takes everything");
+            let back = read_parquet_from(written, "written.parquet", &ReadOptions::default());
+            assert_eq!(back.expect("what we write is read").dataset, loaded.dataset);
+        }
+        Err(error) => assert!(error.to_string().len() < 4096, "a message is for people"),
+    }
+}
+
+/// A sheet that people fill in, from any bytes.
+pub fn sheet(bytes: &[u8]) {
+    match Sheet::read(bytes, "fuzz.csv", &ReadOptions::default()) {
+        Ok(sheet) => assert!(sheet.rows.iter().all(|row| row.cells.len() == sheet.header.len())),
+        Err(error) => assert!(error.to_string().len() < 4096, "a message is for people"),
+    }
+}
+
+/// A gene network from any bytes.
+pub fn sbml(bytes: &[u8]) {
+    match Network::from_sbml(bytes) {
+        Ok(network) => {
+            // A cycle is an error, never a panic.
+            let _ = network.dag();
+            let back = Network::from_sbml(network.to_sbml().as_bytes()).expect("what we write is read");
+            assert_eq!(back, network);
+        }
+        Err(error) => assert!(error.to_string().len() < 4096, "a message is for people"),
+    }
+}
+
+/// Settings from any text, as a file of a study: its runs, and what a fit and a design make of the keys.
+pub fn settings(bytes: &[u8]) {
+    let keys = Keys::parse(&String::from_utf8_lossy(bytes), "fuzz.toml");
+    checked(keys.and_then(|keys| keys.alternatives(&["grid", "range"], &["seed"], "design", 64)));
+}
+
+/// Lines of `KEY=VALUE`, as `--set` takes them.
+pub fn set(bytes: &[u8]) {
+    let mut keys = Keys::none("fuzz");
+    let text = String::from_utf8_lossy(bytes);
+    let set = text.lines().try_for_each(|line| keys.set(line));
+    checked(set.map(|()| vec![keys]));
+}
+
+fn checked(keys: Result<Vec<Keys>, SettingsError>) {
+    let of_all = keys.and_then(|all| {
+        all.iter().try_for_each(|keys| {
+            let fit = keys.settings::<PosteriorSettings>().and_then(|fit| fit.check(None).map(drop));
+            let design = keys.settings::<DesignSettings>().map(|design| design.check().is_ok());
+            let back = Keys::parse(&keys.to_toml(), "written.toml").expect("what we write is read");
+            assert_eq!(back.flattened(), keys.flattened());
+            fit.and(design.map(drop))
+        })
+    });
+    if let Err(error) = of_all {
+        assert!(error.to_string().len() < 4096 + 4 * 1000, "a message is for people");
+    }
+}
+
+/// The saved state of a fit from any bytes.
+pub fn state(bytes: &[u8]) {
+    let Ok(state) = State::from_json(&String::from_utf8_lossy(bytes)) else { return };
+    assert_eq!(State::from_json(&state.to_json()).expect("what we write is read"), state);
+    let _ = state.describe();
+}
+
+/// Background knowledge about three variables from any text.
+pub fn knowledge(bytes: &[u8]) {
+    let names: Names = ["a", "b", "c"].map(String::from).into();
+    match Knowledge::from_toml(&String::from_utf8_lossy(bytes), &names) {
+        Ok(knowledge) => {
+            let back = Knowledge::from_form(&knowledge.to_form(&names), &names);
+            assert_eq!(back.expect("what we write is read"), knowledge);
+        }
+        Err(error) => assert!(error.to_string().len() < 4096, "a message is for people"),
+    }
+}

@@ -1,0 +1,22 @@
+"""How the reference is built: ``sphinx-build python/docs site``."""
+
+import seabed
+
+project = "seabed"
+author = "The seabed developers"
+copyright = author
+release = version = seabed.__version__
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.intersphinx", "numpydoc", "myst_parser"]
+source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+exclude_patterns = ["*.ipynb"]
+html_theme = "furo"
+html_title = f"seabed {version}"
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+autosummary_generate = True
+numpydoc_show_class_members = True
+numpydoc_class_members_toctree = False
+# Links to other projects need the network; the site is whole without them.
+intersphinx_mapping = {}
+myst_enable_extensions = ["deflist"]
+suppress_warnings = ["myst.xref_missing", "myst.header"]

@@ -1,0 +1,129 @@
+//! Errors on their way to Python: the name of an exception class of `seabed.errors`, and the message.
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use seabed::belief::BeliefFileError;
+use seabed::campaign::CampaignError;
+use seabed::data::DataError;
+use seabed::design::{ConstraintError, DesignError, GoalError};
+use seabed::posterior::{FitError, KnowledgeError};
+use seabed::scm::{InterventionError, ScmFileError};
+use seabed::settings::SettingsError;
+use seabed::world::grn::{NetworkError, NetworkFileError};
+use seabed::world::{SyntheticError, WorldError};
+use seabed_lab::LabError;
+use seabed_study::StudyError;
+
+/// Why a call fails.
+#[derive(Debug)]
+pub struct Failure {
+    /// A class in `seabed.errors`.
+    pub class: &'static str,
+    /// What went wrong, and the way out.
+    pub message: String,
+}
+
+impl Failure {
+    /// An error of a class.
+    pub fn new(class: &'static str, message: impl ToString) -> Self {
+        Self { class, message: message.to_string() }
+    }
+
+    /// Settings that cannot be used.
+    pub fn settings(message: impl ToString) -> Self {
+        Self::new("SettingsError", message)
+    }
+
+    /// Data that cannot be used.
+    pub fn data(message: impl ToString) -> Self {
+        Self::new("DataError", message)
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        Python::attach(|py| {
+            let class = py.import("seabed.errors").and_then(|errors| errors.getattr(failure.class));
+            match class.and_then(|class| class.call1((&failure.message,))) {
+                Ok(error) => PyErr::from_value(error),
+                Err(_) => PyRuntimeError::new_err(failure.message),
+            }
+        })
+    }
+}
+
+/// Errors that always have the same class.
+macro_rules! of_class {
+    ($($class:literal: $($error:ty),*;)*) => {$($(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::new($class, error)
+            }
+        }
+    )*)*};
+}
+
+of_class! {
+    "SettingsError": SettingsError, GoalError, ConstraintError, InterventionError, SyntheticError, NetworkError;
+    "KnowledgeError": KnowledgeError;
+    "WorldError": WorldError;
+    "FileError": ScmFileError, BeliefFileError, NetworkFileError;
+}
+
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        match error.kind() {
+            seabed::ErrorKind::Input => Self::data(error),
+            seabed::ErrorKind::Environment => Self::new("FileError", error),
+            seabed::ErrorKind::Stopped => Self::new("Stopped", error),
+        }
+    }
+}
+
+impl From<FitError> for Failure {
+    fn from(error: FitError) -> Self {
+        let class = match &error {
+            FitError::Stopped(_) => "Stopped",
+            FitError::Data(_) => "DataError",
+            FitError::Settings(_) | FitError::State { .. } => "SettingsError",
+        };
+        Self::new(class, error)
+    }
+}
+
+impl From<DesignError> for Failure {
+    fn from(error: DesignError) -> Self {
+        let class = if matches!(error, DesignError::Stopped(_)) { "Stopped" } else { "SettingsError" };
+        Self::new(class, error)
+    }
+}
+
+impl From<CampaignError> for Failure {
+    fn from(error: CampaignError) -> Self {
+        match error {
+            CampaignError::Fit(error) => error.into(),
+            CampaignError::Design(error) => error.into(),
+            CampaignError::Data(error) => error.into(),
+            CampaignError::Settings(error) => error.into(),
+            error @ (CampaignError::EmptyBatch | CampaignError::Saved { .. }) => Self::settings(error),
+        }
+    }
+}
+
+impl From<StudyError> for Failure {
+    fn from(error: StudyError) -> Self {
+        let class = match &error {
+            StudyError::Stopped => "Stopped",
+            StudyError::Settings(_) | StudyError::World(_) | StudyError::Network(_) => "SettingsError",
+            _ => "StudyError",
+        };
+        Self::new(class, error)
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        let class = if matches!(error, LabError::Stopped) { "Stopped" } else { "CampaignError" };
+        Self::new(class, error)
+    }
+}

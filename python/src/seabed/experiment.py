@@ -1,0 +1,411 @@
+"""The loop of asking and telling, in memory: :class:`Experiment`."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from . import _seabed
+from ._files import read_bytes, write_atomically
+from ._frames import typed
+from ._progress import Progress, checked_seed, checked_threads, shown
+from ._settings import Knowledge, knowledge_json, posterior_json
+from .data import TARGETS_COLUMN, DataLike, Dataset, as_dataset
+from .design import Batch, Bounds, Trial, constraints_json, made, request_json
+from .errors import DataError, SettingsError
+from .posterior import Fit
+from .posterior import made as made_fit
+
+__all__ = ["Experiment"]
+
+_VERSION = 1
+
+
+class Experiment:
+    """A campaign of experiments in memory: ask for a batch, carry it out, tell the outcomes, ask again.
+
+    Parameters
+    ----------
+    variables : list of str, or dict
+        The names of the variables; or a dict that says of each what can be done: ``None`` (only observed), ``(low, high)``, or
+        a list of the only values that it can be set to. With a list of names, every variable that varies can be set within
+        what was observed (mean ± 3 standard deviations), unless ``bounds``, ``levels`` or ``forbidden`` say otherwise.
+    posterior : str
+        As for :func:`fit`; ``posterior_options`` are its further arguments.
+    knowledge : dict, optional
+        Background knowledge, as for :func:`fit`.
+    goal, strategy, utility, values, targets, forbidden, value_range, bounds, levels, cost, experiment_cost, max_repeats, max_targets : optional
+        How batches are chosen, as for :func:`design`.
+    seed : int
+        Of all randomness: the same calls give the same batches, on any number of threads.
+    threads : int, optional
+        All processors by default.
+    progress : bool or callable, optional
+        As for :func:`fit`.
+
+    Examples
+    --------
+    >>> import seabed
+    >>> world = seabed.worlds.er(nodes=4, mechanism="linear", seed=1)
+    >>> exp = seabed.Experiment(world.names, posterior="mcmc-linear", posterior_options={"draws": 50}, seed=7)
+    >>> exp.tell(world.sample(50))
+    >>> for round in range(2):
+    ...     batch = exp.ask(3)
+    ...     exp.tell(batch, world.run(batch, seed=round))
+    >>> len(exp.data), len(exp.pending)
+    (56, 0)
+    """
+
+    def __init__(
+        self,
+        variables: Sequence[str] | Mapping[str, Any],
+        *,
+        posterior: str = "mcmc-gp",
+        posterior_options: Mapping[str, Any] | None = None,
+        knowledge: Knowledge = None,
+        goal: str | None = None,
+        strategy: str | None = None,
+        utility: Literal["edges", "graph", "ancestors", "model"] | None = None,
+        values: Any = "refined",
+        targets: Iterable[str] | None = None,
+        forbidden: Iterable[str] = (),
+        value_range: tuple[float, float] | None = None,
+        bounds: Bounds | None = None,
+        levels: Mapping[str, Iterable[float]] | None = None,
+        cost: Mapping[str, float] | None = None,
+        experiment_cost: float = 0.0,
+        max_repeats: int | None = None,
+        max_targets: int = 1,
+        seed: int = 0,
+        threads: int | None = None,
+        progress: Progress = None,
+    ) -> None:
+        if isinstance(variables, str) or not isinstance(variables, (Mapping, Sequence, np.ndarray, pd.Index)):
+            raise SettingsError("variables: give a list of names, or a dict of what each can be set to")
+        self._names = [str(name) for name in variables]
+        if not self._names:
+            raise SettingsError("variables: give at least one name")
+        bounds, levels = dict(bounds or {}), {name: list(values_) for name, values_ in (levels or {}).items()}
+        forbidden = [forbidden] if isinstance(forbidden, str) else list(forbidden)
+        if isinstance(variables, Mapping):
+            for name, can in variables.items():
+                if can is None:
+                    forbidden.append(str(name))
+                elif isinstance(can, tuple) and len(can) == 2:
+                    bounds[str(name)] = can
+                elif isinstance(can, Iterable) and not isinstance(can, str):
+                    levels[str(name)] = [float(value) for value in can]
+                else:
+                    raise SettingsError(f"variables[{name!r}] = {can!r}: give None, (low, high) or a list of values")
+        self._choice: dict[str, Any] = {
+            "goal": goal,
+            "strategy": strategy,
+            "utility": utility,
+            "values": values if isinstance(values, (str, int, float)) else list(values),
+            "targets": None if targets is None else [targets] if isinstance(targets, str) else list(targets),
+            "forbidden": forbidden,
+            "value_range": None if value_range is None else list(value_range),
+            "bounds": {name: list(pair) for name, pair in bounds.items()},
+            "levels": levels,
+            "cost": dict(cost or {}),
+            "experiment_cost": experiment_cost,
+            "max_repeats": max_repeats,
+            "max_targets": max_targets,
+        }
+        self._posterior = (posterior, posterior_json(posterior, posterior_options or {}), knowledge_json(knowledge))
+        _seabed.check_posterior(posterior, self._posterior[1])
+        self._seed = checked_seed(seed)
+        self._threads = checked_threads(threads)
+        self._progress = progress
+        self._loop: _seabed.Loop | None = None
+        self._pending: list[Trial] = []
+        self._next = 0
+        self._lock = threading.RLock()
+        # Settings that cannot be used are told now, not after an hour of fitting.
+        self._constraints(None)
+        self._request(1, None)
+
+    # What is known
+
+    @property
+    def names(self) -> list[str]:
+        """The variables."""
+        return list(self._names)
+
+    @property
+    def data(self) -> Dataset | None:
+        """All data so far; None before the first ones were told."""
+        return None if self._loop is None else Dataset._of(self._loop.table())
+
+    @property
+    def pending(self) -> list[Trial]:
+        """The experiments that were asked for and have no outcomes yet; ``rows`` are the outcomes still to come."""
+        return list(self._pending)
+
+    # Asking and telling
+
+    def ask(self, n: int = 1, *, replicates: int | Literal["auto"] | None = None, budget: float | None = None) -> Batch:
+        """The next experiments, beyond those that are pending; they are pending from now on.
+
+        Learns from the data first, if that was not done. After Ctrl-C the next call goes on where the fit was stopped.
+
+        Parameters
+        ----------
+        n : int
+            Number of experiments; of rows, if ``replicates="auto"``.
+        replicates : int or "auto", optional
+            Rows per experiment [1].
+        budget : float, optional
+            Most that the batch may cost.
+
+        Returns
+        -------
+        Batch
+            Every trial has a number, ``id``.
+        """
+        with self._lock, shown(self._progress) as callback:
+            loop = self._told()
+            request = self._request(n, replicates)
+            constraints = self._constraints(Dataset._of(loop.table()), budget)
+            rows = [list(trial.targets.items()) for trial in self._pending for _ in range(trial.rows)]
+            text, _ = loop.ask(request, self._choice["goal"], constraints, rows, self._threads, callback)
+            count = len(json.loads(text)["form"]["batch"])
+            batch = made(text, range(self._next, self._next + count))
+            self._next += count
+            self._pending.extend(batch)
+            return batch
+
+    def tell(self, data: Batch | Trial | DataLike, outcomes: DataLike = None, *, interventions: Any = None) -> None:
+        """Records what was measured. On an error nothing is changed.
+
+        Parameters
+        ----------
+        data : Dataset or what one is made from; or a Batch or Trial
+            Measurements, with their targets; or what was asked for, and then ``outcomes`` are its results. Measurements
+            whose targets are those of a pending experiment answer it.
+        outcomes : Dataset or what one is made from, optional
+            Of a batch: one row per outcome, in its order, repeated experiments one after the other. Targets may be left out
+            and are then taken as proposed; a value that differs from the proposed one is what was really set. A row of
+            which nothing was measured (None or NaN) failed, and is abandoned.
+        interventions : optional
+            Of plain data, as for :class:`Dataset`.
+        """
+        if isinstance(data, (Batch, Trial)):
+            with self._lock:
+                self._tell_batch([data] if isinstance(data, Trial) else list(data), outcomes)
+            return
+        if outcomes is not None:
+            raise SettingsError("outcomes belong to a batch: tell(batch, outcomes), or tell(data) alone")
+        table = as_dataset(data, interventions)
+        values, names = table.values, table.names
+        with self._lock:
+            self._take(table)
+            for row, targets in enumerate(table.targets):
+                if targets:
+                    self._answered({name: values[row, names.index(name)] for name in targets})
+
+    def abandon(self, trials: Batch | Trial | int | Iterable[Trial | int] | None = None) -> None:
+        """Gives up pending experiments: they failed, or will not be made.
+
+        Parameters
+        ----------
+        trials : Batch, Trial, number of a trial, or several; optional
+            All by default.
+        """
+        with self._lock:
+            self._abandon(trials)
+
+    def _abandon(self, trials: Batch | Trial | int | Iterable[Trial | int] | None) -> None:
+        if trials is None:
+            self._pending.clear()
+            return
+        listed = [trials] if isinstance(trials, (Trial, int)) else list(trials)
+        numbers = {one.id if isinstance(one, Trial) else one for one in listed}
+        known = {trial.id for trial in self._pending}
+        unknown = [number for number in numbers if number not in known]
+        if unknown:
+            raise SettingsError(f"trial {unknown[0]!r} is not pending; pending are {sorted(map(str, known))}")
+        self._pending = [trial for trial in self._pending if trial.id not in numbers]
+
+    def fit(self) -> Fit:
+        """What is believed after all data."""
+        with self._lock, shown(self._progress) as callback:
+            loop = self._told()
+            parts = loop.fit(self._threads, callback)
+        return made_fit(parts, Dataset._of(loop.table()))
+
+    # Saving
+
+    def to_json(self) -> str:
+        """Everything that the next answer depends on, for :meth:`from_json`."""
+        posterior, changes, knowledge = self._posterior
+        saved = {
+            "seabed-experiment": _VERSION,
+            "names": self._names,
+            "choice": self._choice,
+            "posterior": posterior,
+            "changes": changes,
+            "knowledge": knowledge,
+            "seed": self._seed,
+            "pending": [vars(trial) for trial in self._pending],
+            "next": self._next,
+            "campaign": None if self._loop is None else json.loads(self._loop.to_json()),
+        }
+        return json.dumps(saved, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str, *, threads: int | None = None, progress: Progress = None) -> Experiment:
+        """What :meth:`to_json` gave.
+
+        Parameters
+        ----------
+        text : str
+            JSON.
+        threads, progress : optional
+            As for :class:`Experiment`; they are not saved.
+        """
+        try:
+            saved = json.loads(text)
+            version = saved["seabed-experiment"]
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise SettingsError("this is no saved experiment") from error
+        if version > _VERSION:
+            raise SettingsError(f"the experiment has version {version}, newer than {_VERSION}; use a newer seabed")
+        found = cls.__new__(cls)
+        found._names = saved["names"]
+        found._choice = saved["choice"]
+        found._posterior = (saved["posterior"], saved["changes"], saved["knowledge"])
+        found._seed = saved["seed"]
+        found._threads = checked_threads(threads)
+        found._progress = progress
+        found._pending = [Trial(**trial) for trial in saved["pending"]]
+        found._next = saved["next"]
+        found._lock = threading.RLock()
+        campaign = saved["campaign"]
+        found._loop = None if campaign is None else _seabed.Loop.from_json(json.dumps(campaign))
+        return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes :meth:`to_json` to a file, completely or not at all."""
+        write_atomically(path, self.to_json().encode())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, threads: int | None = None, progress: Progress = None) -> Experiment:
+        """What :meth:`save` wrote."""
+        text = read_bytes(path).decode(errors="replace")
+        return cls.from_json(text, threads=threads, progress=progress)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Experiment.from_json, (self.to_json(),)
+
+    def __repr__(self) -> str:
+        rows = 0 if self._loop is None else self._loop.table().rows
+        waiting = sum(trial.rows for trial in self._pending)
+        return f"Experiment: {len(self._names)} variables, {rows} rows, {waiting} outcomes pending, {self._posterior[0]}"
+
+    # Parts
+
+    def _told(self) -> _seabed.Loop:
+        if self._loop is None:
+            raise DataError("there are no data yet; tell some first: exp.tell(observations)")
+        return self._loop
+
+    def _request(self, n: int, replicates: Any) -> str:
+        choice = self._choice
+        return request_json(
+            n, choice["strategy"], choice["utility"], choice["values"], replicates, None, None, None, None
+        )
+
+    def _constraints(self, data: Dataset | None, budget: float | None = None) -> str:
+        kept = {key: self._choice[key] for key in self._choice if key not in ("goal", "strategy", "utility", "values")}
+        return constraints_json(self._names, data, budget=budget, **kept)
+
+    def _take(self, table: Dataset) -> None:
+        if sorted(table.names) != sorted(self._names):
+            missing = [name for name in self._names if name not in table.names]
+            extra = [name for name in table.names if name not in self._names]
+            said = f"missing: {', '.join(missing)}" if missing else f"not expected: {', '.join(extra)}"
+            raise DataError(f"these are other variables than those of the experiment: {said}")
+        if self._loop is None:
+            ordered = Dataset(table.to_pandas()[[*self._names, TARGETS_COLUMN]]) if table.names != self._names else table
+            posterior, changes, knowledge = self._posterior
+            self._loop = _seabed.Loop(ordered._table, posterior, changes, knowledge, self._seed)
+        else:
+            self._loop.tell(table._table)
+
+    def _answered(self, place: Mapping[str, float]) -> None:
+        """One outcome less of the pending experiment that set these variables, to these values if there is one."""
+        same = [k for k, trial in enumerate(self._pending) if set(trial.targets) == set(place)]
+        exact = [k for k in same if all(self._pending[k].targets[name] == value for name, value in place.items())]
+        for k in (exact or same)[:1]:
+            self._less(k)
+
+    def _less(self, k: int) -> None:
+        trial = self._pending[k]
+        if trial.rows > 1:
+            self._pending[k] = Trial(**{**vars(trial), "rows": trial.rows - 1})
+        else:
+            del self._pending[k]
+
+    def _tell_batch(self, trials: list[Trial], outcomes: DataLike) -> None:
+        if outcomes is None:
+            raise SettingsError("tell(batch) needs its outcomes: tell(batch, outcomes); abandon(batch) gives it up")
+        expected = [trial for trial in trials for _ in range(trial.rows)]
+        places = {trial.id: k for k, trial in enumerate(self._pending)}
+        unknown = [trial for trial in trials if trial.id not in places]
+        if unknown:
+            raise SettingsError(f"trial {unknown[0].id} is not pending: it was told or abandoned, or is not of this experiment")
+        frame = _outcome_frame(outcomes, self._names, expected)
+        if len(frame) != len(expected):
+            raise DataError(f"the batch has {len(expected)} outcomes, but {len(frame)} rows are given")
+        kept: list[int] = []
+        for row, trial in enumerate(expected):
+            others = [name for name in self._names if name not in trial.targets]
+            measured = frame.iloc[row][others if others else self._names]
+            if not bool(measured.isna().all()):
+                kept.append(row)
+        values = frame.to_numpy(dtype=np.float64, copy=True)
+        for row, trial in enumerate(expected):
+            for name, value in trial.targets.items():
+                if np.isnan(values[row, self._names.index(name)]):
+                    values[row, self._names.index(name)] = value
+        if kept:
+            targets = [list(expected[row].targets) for row in kept]
+            self._take(Dataset(values[kept], names=self._names, interventions=targets))
+        numbers = {trial.id for trial in trials}
+        self._pending = [trial for trial in self._pending if trial.id not in numbers]
+
+
+def _outcome_frame(outcomes: Any, names: list[str], expected: list[Trial]) -> pd.DataFrame:
+    """Outcomes in the order of the variables; targets that are not given are missing."""
+    if isinstance(outcomes, Dataset):
+        frame = outcomes.to_pandas()
+    elif isinstance(outcomes, np.ndarray):
+        frame = Dataset(outcomes, names=names).to_pandas()
+    elif isinstance(outcomes, Mapping) and not any(isinstance(v, Iterable) for v in outcomes.values()):
+        frame = Dataset([dict(outcomes)]).to_pandas()
+    elif isinstance(outcomes, Sequence) and any(row is None for row in outcomes):
+        blank = dict.fromkeys(names)
+        frame = Dataset([blank if row is None else {**blank, **dict(row)} for row in outcomes]).to_pandas()
+    else:
+        frame = as_dataset(outcomes).to_pandas()
+    if TARGETS_COLUMN in frame:
+        for row, (said, trial) in enumerate(zip(frame[TARGETS_COLUMN], expected, strict=False)):
+            given = {name for name in said.split(";") if name}
+            if given and given != set(trial.targets):
+                raise DataError(f"row {row + 1} says that {said} was set, but the batch sets {';'.join(trial.targets)}")
+        frame = frame.drop(columns=TARGETS_COLUMN)
+    extra = [name for name in frame.columns if name not in names]
+    if extra:
+        raise DataError(f"the outcomes have a column {extra[0]!r}, which is no variable")
+    ever_set = {name for trial in expected for name in trial.targets}
+    lacking = [name for name in names if name not in frame.columns and name not in ever_set]
+    if lacking:
+        raise DataError(f"the outcomes have no column {lacking[0]!r}; missing values are NaN")
+    return typed(frame.reindex(columns=names).astype(float))

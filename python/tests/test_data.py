@@ -1,0 +1,168 @@
+"""Data from any table and back: nothing is lost, whatever the table."""
+
+from __future__ import annotations
+
+import pickle
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import seabed
+
+NAMES = st.lists(
+    st.text(st.characters(codec="utf-8", exclude_characters=";", exclude_categories=("C", "Z")), min_size=1, max_size=8),
+    min_size=1,
+    max_size=5,
+    unique=True,
+).filter(lambda names: seabed.TARGETS_COLUMN not in names and all(n.strip("\ufeff").strip() == n for n in names))
+CELL = st.floats(-1e9, 1e9, allow_nan=False) | st.just(float("nan"))
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[str], np.ndarray[Any, Any], list[tuple[str, ...]]]:
+    names = draw(NAMES)
+    rows = draw(st.integers(1, 6))
+    cells = draw(st.lists(st.lists(CELL, min_size=len(names), max_size=len(names)), min_size=rows, max_size=rows))
+    sets = draw(st.lists(st.lists(st.sampled_from(names), unique=True), min_size=rows, max_size=rows))
+    return names, np.array(cells, dtype=float), [tuple(n for n in names if n in chosen) for chosen in sets]
+
+
+def check(data: seabed.Dataset, names: list[str], values: Any, targets: list[tuple[str, ...]]) -> None:
+    assert data.names == names
+    np.testing.assert_array_equal(data.values, values)
+    assert data.targets == targets
+    assert data.missing == int(np.isnan(values).sum())
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables())
+def test_every_way_in_gives_the_same_data(table: Any) -> None:
+    names, values, targets = table
+    frame = pd.DataFrame(values, columns=names)
+    text = [";".join(members) for members in targets]
+    with_column = frame.assign(**{seabed.TARGETS_COLUMN: text})
+    mask = np.array([[name in members for name in names] for members in targets])
+    records = [
+        {**dict(zip(names, row, strict=True)), seabed.TARGETS_COLUMN: said or None}
+        for row, said in zip(values.tolist(), text, strict=True)
+    ]
+    in_polars = pl.DataFrame({**{n: values[:, k] for k, n in enumerate(names)}, seabed.TARGETS_COLUMN: text})
+    with_nulls = in_polars.with_columns(pl.col(names).fill_nan(None))
+    lists = pa.array([list(members) for members in targets], type=pa.list_(pa.string()))
+    arrow = pa.table({**{n: values[:, k] for k, n in enumerate(names)}, seabed.TARGETS_COLUMN: lists})
+    ways = [
+        seabed.Dataset(with_column),
+        seabed.Dataset(frame, interventions=mask),
+        seabed.Dataset(frame, interventions=pd.DataFrame(mask, columns=names)),
+        seabed.Dataset(frame, interventions=[list(members) for members in targets]),
+        seabed.Dataset(values, names=names, interventions=text),
+        seabed.Dataset(np.asfortranarray(values), names=names, interventions=targets),
+        seabed.Dataset(records),
+        seabed.Dataset(dict(with_column)),
+        seabed.Dataset(in_polars),
+        seabed.Dataset(with_nulls),
+        seabed.Dataset(arrow),
+        seabed.Dataset(pa.table(with_nulls)),
+        seabed.Dataset(with_nulls.to_pandas(use_pyarrow_extension_array=True)),
+    ]
+    for data in ways:
+        check(data, names, values, targets)
+    check(pickle.loads(pickle.dumps(ways[0])), names, values, targets)
+    check(seabed.Dataset(ways[0].to_pandas()), names, values, targets)
+
+
+@settings(max_examples=25, deadline=None)
+@given(tables())
+def test_files_keep_everything(tmp_path_factory: pytest.TempPathFactory, table: Any) -> None:
+    names, values, targets = table
+    values = np.nan_to_num(values)
+    data = seabed.Dataset(values, names=names, interventions=targets)
+    for kind in ("csv", "parquet"):
+        place = tmp_path_factory.mktemp("files") / f"data.{kind}"
+        data.write(place)
+        with pytest.warns(UserWarning) if _unusual(values) else _nothing():
+            check(seabed.Dataset.read(place), names, values, targets)
+
+
+def _unusual(values: Any) -> bool:
+    """Constant columns, and columns that count the rows, deserve a warning."""
+    rows = np.arange(len(values))[:, None]
+    constant = len(values) > 1 and bool((values == values[0]).all(axis=0).any())
+    counter = len(values) >= 5 and bool(((values == rows) | (values == rows + 1)).all(axis=0).any())
+    return constant or counter
+
+
+def _nothing() -> Any:
+    from contextlib import nullcontext
+
+    return nullcontext()
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([1, 2, 3]),
+        pd.Series([1, 2, 3], dtype="Int64"),
+        pd.Series([1, 2, 3], dtype="float32"),
+        pd.Series([1, 2, 3], dtype="uint8"),
+        pd.Series([Decimal(1), 2, 3.0], dtype=object),
+        pd.Series([1.0, 2.0, 3.0], dtype="double[pyarrow]"),
+    ],
+)
+def test_all_kinds_of_numbers_are_numbers(column: Any) -> None:
+    assert seabed.Dataset({"a": column}).values[:, 0].tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint16", "int32", "uint64", "float32", "bool", "halffloat"])
+def test_all_kinds_of_arrow_numbers_are_numbers(kind: str) -> None:
+    plain = pa.array([True, False, None, True]) if kind == "bool" else pa.array([1, 0, None, 1])
+    if kind == "halffloat":
+        column = pa.array(np.array([1, 0, np.nan, 1], dtype=np.float16))
+    else:
+        column = plain.cast(getattr(pa, kind + "_" if kind == "bool" else kind)())
+    for table in (pa.table({"a": column}), pa.table({"a": column}).slice(1), pa.concat_tables([pa.table({"a": column})] * 3)):
+        expected = [[1.0, 0.0, np.nan, 1.0]] if table.num_rows == 4 else [[0.0, np.nan, 1.0]]
+        expected = [[1.0, 0.0, np.nan, 1.0] * 3] if table.num_rows == 12 else expected
+        np.testing.assert_array_equal(seabed.Dataset(table).values[:, 0], expected[0])
+
+
+def test_targets_may_be_categories_and_long_texts() -> None:
+    names = [f"a variable with a long name {k}" for k in range(3)]
+    frame = pl.DataFrame({name: [1.0, 2.0, 3.0] for name in names})
+    said = [names[0], None, ";".join(names)]
+    for column in (pl.Series(said), pl.Series(said, dtype=pl.Categorical)):
+        data = seabed.Dataset(frame.with_columns(column.alias(seabed.TARGETS_COLUMN)))
+        assert data.targets == [(names[0],), (), tuple(names)]
+    assert seabed.Dataset(frame.with_columns(pl.Series(said).alias(seabed.TARGETS_COLUMN)).slice(1)).targets[0] == ()
+
+
+def test_rows_with_gaps_are_held_refused_by_a_fit_and_left_out() -> None:
+    frame = pd.DataFrame({"a": [1.0, np.nan, 3.0, 2.5], "b": [2.0, 1.0, 0.5, 0.1]})
+    data = seabed.Dataset(frame, interventions=[None, ["b"], None, ["a"]])
+    assert data.missing == 1 and len(data.dropna()) == 3
+    assert data.dropna().targets == [(), (), ("a",)]
+    with pytest.raises(seabed.DataError, match='row 2, column "a"'):
+        seabed.fit(data, "bootstrap")
+
+
+def test_columns_can_be_left_out_and_data_are_matched_by_name() -> None:
+    frame = pd.DataFrame({"id": ["x", "y"], "a": [1, 2], "b": [3, 4]})
+    data = seabed.Dataset(frame, ignore=["id"])
+    assert data.names == ["a", "b"] and data.shape == (2, 2)
+    assert data.append({"b": [6], "a": [5]}).values[2].tolist() == [5.0, 6.0]
+    assert "2 rows" in repr(data) and "<table" in data._repr_html_()
+    assert data != data.append(data) and data == seabed.Dataset(data)
+
+
+def test_the_data_are_a_copy() -> None:
+    values = np.ones((3, 2))
+    data = seabed.Dataset(values)
+    values[:] = 7
+    assert data.values.max() == 1.0

@@ -1,0 +1,162 @@
+"""Bad input is an exception with a clear class and a message that names the thing; never a panic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import seabed
+from seabed import CampaignError, DataError, FileError, KnowledgeError, SeabedError, SettingsError, StudyError, WorldError
+
+OK = {"a": [1.0, 2.0, 0.5, 3.0], "b": [2.0, 1.0, 0.3, 2.2]}
+FRAME = pd.DataFrame(OK)
+
+
+def fit(**arguments: Any) -> Any:
+    return seabed.fit(OK, "bootstrap", draws=3, **arguments)
+
+
+def design(**arguments: Any) -> Any:
+    return seabed.design(fit(), 1, **arguments)
+
+
+def told() -> seabed.Experiment:
+    experiment = seabed.Experiment(["a", "b"], posterior="bootstrap", posterior_options={"draws": 3})
+    experiment.tell(OK)
+    return experiment
+
+
+CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
+    # Data
+    ("text", DataError, "'x'", lambda: seabed.Dataset({"x": ["1", "high"]})),
+    ("dates", DataError, "'x'", lambda: seabed.Dataset({"x": pd.to_datetime(["2020-01-01"])})),
+    ("complex", DataError, "'x'", lambda: seabed.Dataset({"x": [1j]})),
+    ("categories", DataError, "ignore", lambda: seabed.Dataset({"x": pd.Categorical(["u", "v"])})),
+    ("arrow text", DataError, "'x'", lambda: seabed.Dataset(pa.table({"x": ["u"]}))),
+    ("arrow categories", DataError, "categories", lambda: seabed.Dataset(pl.DataFrame({"x": pl.Series(["u"], dtype=pl.Categorical)}))),
+    ("no rows", DataError, "no rows", lambda: seabed.Dataset(FRAME[:0])),
+    ("no columns", DataError, "", lambda: seabed.Dataset(pd.DataFrame(index=range(3)))),
+    ("empty list", DataError, "no rows", lambda: seabed.Dataset([])),
+    ("infinite", DataError, "inf", lambda: seabed.Dataset({"x": [1.0, np.inf]})),
+    ("same name twice", DataError, "both called", lambda: seabed.Dataset(np.ones((2, 2)), names=["a", "a"])),
+    ("name with ;", DataError, "`;`", lambda: seabed.Dataset({"a;b": [1.0]})),
+    ("blank name", DataError, "no name", lambda: seabed.Dataset({" ": [1.0]})),
+    ("one dimension", DataError, "table", lambda: seabed.Dataset(np.ones(3))),
+    ("three dimensions", DataError, "table", lambda: seabed.Dataset(np.ones((2, 2, 2)))),
+    ("too few names", DataError, "2 columns", lambda: seabed.Dataset(np.ones((2, 2)), names=["a"])),
+    ("names of a frame", SettingsError, "names", lambda: seabed.Dataset(FRAME, names=["c", "d"])),
+    ("a number", DataError, "int", lambda: seabed.Dataset(3)),
+    ("a path", DataError, "read", lambda: seabed.Dataset("data.csv")),
+    ("lists of different lengths", DataError, "", lambda: seabed.Dataset({"a": [1], "b": [1, 2]})),
+    ("list of lists", DataError, "dicts", lambda: seabed.Dataset([[1, 2]])),
+    ("unknown target", DataError, "'c'|\"c\"", lambda: seabed.Dataset(OK, interventions=[["c"], None, None, None])),
+    ("too few sets of targets", DataError, "4 rows", lambda: seabed.Dataset(OK, interventions=[None])),
+    ("mask of another shape", DataError, "shape", lambda: seabed.Dataset(OK, interventions=np.zeros((2, 2), bool))),
+    ("mask of numbers", DataError, "True and False", lambda: seabed.Dataset(OK, interventions=np.full((4, 2), 0.5))),
+    ("targets as numbers", DataError, "names", lambda: seabed.Dataset(OK, interventions=[[1], None, None, None])),
+    ("unknown column to ignore", DataError, "'c'", lambda: seabed.Dataset(OK, ignore=["c"])),
+    ("no such file", DataError, "nowhere.csv", lambda: seabed.Dataset.read("nowhere.csv")),
+    ("unknown kind of file", DataError, "", lambda: seabed.Dataset.read("data.xyz")),
+    ("unwritable", FileError, "", lambda: seabed.Dataset(OK).write("no/such/folder/data.csv")),
+    ("other variables", DataError, "differ", lambda: seabed.Dataset(OK).append({"a": [1.0], "c": [1.0]})),
+    # Fit
+    ("unknown posterior", SettingsError, "did you mean", lambda: seabed.fit(OK, "mcmc-liner")),
+    ("posterior is no name", SettingsError, "posterior", lambda: seabed.fit(OK, 3)),  # type: ignore[arg-type]
+    ("too few rows", DataError, "rows", lambda: seabed.fit({"a": [1.0], "b": [2.0]}, "bootstrap")),
+    ("option of another posterior", SettingsError, "particles", lambda: fit(particles=3)),
+    ("no draws", SettingsError, "draws = 0", lambda: seabed.fit(OK, "bootstrap", draws=0)),
+    ("a text for a number", SettingsError, "draws", lambda: seabed.fit(OK, "bootstrap", draws="many")),  # type: ignore[arg-type]
+    ("not a number", SettingsError, "penalty", lambda: fit(penalty=float("nan"))),
+    ("negative seed", SettingsError, "seed", lambda: fit(seed=-1)),
+    ("seed is no number", SettingsError, "seed", lambda: fit(seed="x")),
+    ("no threads", SettingsError, "threads", lambda: fit(threads=0)),
+    ("progress is no function", SettingsError, "progress", lambda: fit(progress="bar")),
+    ("unknown key of knowledge", KnowledgeError, "forbiden", lambda: fit(knowledge={"forbiden": []})),
+    ("unknown name in knowledge", KnowledgeError, "c", lambda: fit(knowledge={"required": [("a", "c")]})),
+    ("cycle in knowledge", KnowledgeError, "cycle|both", lambda: fit(knowledge={"required": [("a", "b"), ("b", "a")]})),
+    ("edge of three", KnowledgeError, "no edge", lambda: fit(knowledge={"forbidden": [("a", "b", "c")]})),
+    ("values too large", DataError, "too large", lambda: seabed.fit({"a": [1e200, 1, 2, 3], "b": [1, 2, 3, 5]}, "bootstrap")),
+    ("file of another kind", SettingsError, ".npz", lambda: fit().save("belief.txt")),
+    ("not a belief", FileError, "", lambda: (open("x.npz", "wb").write(b"nonsense"), seabed.Fit.load("x.npz"))),
+    ("no such belief", FileError, "x.npz", lambda: seabed.Fit.load("x.npz")),
+    ("no such draw", SettingsError, "draw", lambda: fit().to_networkx(99)),
+    ("no such model", SettingsError, "draw", lambda: fit().ensemble.model(99)),
+    # Design
+    ("empty batch", SettingsError, "batch", lambda: seabed.design(fit(), 0)),
+    ("half a batch", SettingsError, "batch", lambda: seabed.design(fit(), 1.5)),  # type: ignore[arg-type]
+    ("a fit is needed", SettingsError, "Fit", lambda: seabed.design(OK)),  # type: ignore[arg-type]
+    ("unknown strategy", SettingsError, "greedy-cbed", lambda: design(strategy="best")),
+    ("unknown utility", SettingsError, "edges", lambda: design(utility="fame")),
+    ("strategy and utility", SettingsError, "not both", lambda: design(strategy="random", utility="model")),
+    ("needs graphs", SettingsError, "graphs", lambda: design(utility="edges")),
+    ("unknown values", SettingsError, "refined", lambda: design(values="nice")),
+    ("unknown target of design", SettingsError, "'c'", lambda: design(targets=["c"])),
+    ("bounds and levels", SettingsError, "both", lambda: design(bounds={"a": (0, 1)}, levels={"a": [0]})),
+    ("bounds upside down", SettingsError, "a", lambda: design(bounds={"a": (2, 1)})),
+    ("half of a bound", SettingsError, "bounds", lambda: design(bounds={"a": 3})),
+    ("nothing can be set", SettingsError, "", lambda: design(forbidden=["a", "b"])),
+    ("negative cost", SettingsError, "cost", lambda: design(cost={"a": -1})),
+    ("not a goal", SettingsError, "edge=A,B", lambda: design(goal="fame")),
+    ("unknown name in goal", SettingsError, "c", lambda: design(goal="parents=c")),
+    ("pending is no experiment", SettingsError, "pending", lambda: design(pending=[3])),
+    ("score of an unknown variable", SettingsError, "c", lambda: seabed.score(fit(), [{"c": 1.0}])),
+    # Worlds and graphs
+    ("no variables", SettingsError, "nodes = 0", lambda: seabed.worlds.er(nodes=0)),
+    ("unknown mechanism", SettingsError, "linear", lambda: seabed.worlds.er(mechanism="magic")),  # type: ignore[arg-type]
+    ("no samples", SettingsError, "n = 0", lambda: seabed.worlds.er(nodes=3).sample(0)),
+    ("do to an unknown variable", SettingsError, "Y", lambda: seabed.worlds.er(nodes=3).sample(1, {"Y": 1.0})),
+    ("a factor below 0", WorldError, "factor", lambda: seabed.worlds.genes(5).sample(1, {"G1": -1.0})),
+    ("truth with a cycle", DataError, "cycle", lambda: seabed.shd(np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]), np.zeros((3, 3)))),
+    ("probabilities as a graph", DataError, "0 and 1", lambda: seabed.shd(np.zeros((2, 2)), np.full((2, 2), 0.3))),
+    ("other variables in the truth", DataError, "other variables|expected", lambda: seabed.evaluate(fit(), seabed.worlds.er(nodes=3))),
+    ("nothing to evaluate", SettingsError, "nothing", lambda: seabed.evaluate(None, np.zeros((2, 2)))),
+    # Ask and tell
+    ("ask before data", DataError, "tell", lambda: seabed.Experiment(["a", "b"]).ask()),
+    ("other variables told", DataError, "missing: b", lambda: told().tell({"a": [1.0]})),
+    ("outcomes without a batch", SettingsError, "batch", lambda: told().tell(OK, OK)),
+    ("too few outcomes", DataError, "2 outcomes", lambda: _tell(2, {"a": [1.0], "b": [1.0]})),
+    ("not pending", SettingsError, "99", lambda: told().abandon([99])),
+    ("not a saved experiment", SettingsError, "no saved", lambda: seabed.Experiment.from_json("{}")),
+    ("no variables to set", SettingsError, "variables", lambda: seabed.Experiment({"a": 3, "b": None})),
+    # Laboratory and studies
+    ("not a campaign", CampaignError, "campaign", lambda: (open("x.lab", "w").write("x"), seabed.Campaign("x.lab"))),
+    ("nothing to make a campaign of", SettingsError, "variables", lambda: seabed.Campaign.new("x.lab")),
+    ("unknown key of a study", SettingsError, "did you mean", lambda: seabed.Study({"world": {"node": 3}}, "s")),
+    ("unknown preset", SettingsError, "paper-linear-20", lambda: seabed.Study.preset("x", "s")),
+    ("no folder", SettingsError, "folder", lambda: seabed.Study({"rounds": 0})),
+    ("not a study", StudyError, "study", lambda: seabed.Study(None, "nowhere")),
+    ("not an executor", SettingsError, "executor", lambda: _study().run(executor=3)),
+]
+
+
+def _tell(n: int, outcomes: Any) -> None:
+    experiment = told()
+    experiment.tell(experiment.ask(n), outcomes)
+
+
+def _study() -> seabed.Study:
+    return seabed.Study({"rounds": 0, "world": {"nodes": 3}, "posterior": {"kind": "bootstrap"}}, "s")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(("kind", "said", "call"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_bad_input(kind: type[SeabedError], said: str, call: Callable[[], Any]) -> None:
+    with pytest.raises(kind, match=said) as caught:
+        call()
+    assert str(caught.value) and not isinstance(caught.value, seabed.InternalError)
+    assert "panick" not in str(caught.value)
+
+
+def test_there_are_at_least_fifty_cases() -> None:
+    assert len(CASES) >= 50
+
+
+def test_classes_are_what_python_users_catch() -> None:
+    assert issubclass(DataError, ValueError) and issubclass(SettingsError, ValueError)
+    assert issubclass(FileError, OSError) and issubclass(KnowledgeError, SettingsError)

@@ -1,0 +1,64 @@
+"""Figures: matplotlib axes that people can go on with, and SVG without matplotlib."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as xml
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import pytest
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+
+import seabed
+
+from .test_study import small
+
+
+@pytest.fixture(autouse=True)
+def _close() -> object:
+    yield
+    pyplot.close("all")
+
+
+def test_a_fit_is_drawn(fit: seabed.Fit, world: seabed.World) -> None:
+    ax = fit.plot()
+    assert isinstance(ax, Axes) and [label.get_text() for label in ax.get_xticklabels()] == fit.names
+    marked = fit.plot(truth=world)
+    assert len(marked.patches) == int(world.graph.to_numpy().sum())
+    _, mine = pyplot.subplots()
+    assert fit.plot("graph", truth=world, ax=mine) is mine
+    assert {text.get_text() for text in mine.texts} >= set(fit.names)
+    mine.figure.savefig("graph.png")
+
+
+def test_a_batch_is_drawn(fit: seabed.Fit) -> None:
+    batch = seabed.design(fit, 3, samples=20)
+    ax = batch.plot()
+    legend = ax.get_legend()
+    assert legend is not None and {text.get_text() for text in legend.get_texts()} <= set(fit.names)
+    assert batch.unit in ax.get_ylabel()
+
+
+def test_a_study_is_drawn() -> None:
+    study = seabed.Study(small(), "study")
+    study.run()
+    ax = study.plot()
+    legend = ax.get_legend()
+    assert legend is not None and {text.get_text() for text in legend.get_texts()} == {"random", "greedy-cbed"}
+    assert study.plot("auroc").get_ylabel() == "area under the ROC curve"
+    with pytest.raises(seabed.SettingsError, match="eshd"):
+        study.plot("fame")
+    figures = study.svg()
+    assert figures and all(xml.fromstring(svg).tag.endswith("svg") for svg in figures.values())
+    assert study.report("report.html").startswith("<!") and "greedy-cbed" in study.summary()
+
+
+def test_figures_without_matplotlib(fit: seabed.Fit, world: seabed.World) -> None:
+    assert set(fit.svg()) == {"graph", "matrix"} and set(fit.svg(truth=world)) == {"graph", "matrix", "truth"}
+    batch = seabed.design(fit, 2, samples=20)
+    for svg in [*fit.svg(truth=world).values(), *batch.svg().values()]:
+        assert xml.fromstring(svg).tag.endswith("svg")
+    assert set(batch.svg()) == {"information"}
