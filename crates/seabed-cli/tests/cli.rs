@@ -136,7 +136,7 @@ fn the_guide_to_studies_works() {
 #[test]
 fn the_guide_to_posteriors_works() {
     let (folder, commands) = follow_guide("posteriors.md");
-    assert_eq!(commands, 6);
+    assert_eq!(commands, 7);
     assert!(folder.path().join("belief.npz").exists());
 }
 

@@ -71,7 +71,7 @@ fn states_of_any_bytes_are_read_or_refused() {
     let data = Dataset::from_columns(&["a", "b"], columns, &[]).unwrap();
     let mut saved = seeds("state");
     for kind in [PosteriorKind::Bootstrap, PosteriorKind::McmcLinear, PosteriorKind::DibsLinear] {
-        let settings = PosteriorSettings { kind, draws: 2, particles: 1, steps: 3, ..Default::default() };
+        let settings = PosteriorSettings { kind, draws: 50, particles: 1, steps: 3, ..Default::default() };
         let start = Start::fresh(Seed::new(1));
         let fit = settings.check(None).unwrap().fit(&data, &Knowledge::none(2), start, &Stops);
         let Err(FitError::Stopped(state)) = fit else { panic!("it was stopped") };

@@ -117,7 +117,7 @@ impl Weights {
         for k in 0..count {
             squares[(k, k)] += noise;
         }
-        let cholesky = Cholesky::of(squares.as_ref())?;
+        let cholesky = factored(squares)?;
         let mut mean = cross.clone();
         cholesky.solve_in_place(&mut mean);
         let explained: f64 = cross.iter().zip(&mean).map(|(a, b)| a * b).sum();
@@ -175,6 +175,24 @@ impl Weights {
             amplitudes: pairs().map(|(u, v)| u.hypot(*v)).collect(),
             intercept,
         })
+    }
+}
+
+/// The factor of a matrix that is positive definite but for rounding: where the noise is below the digits of the
+/// squares, the diagonal gets as much as it needs. None if there are entries that are not finite.
+fn factored(mut squares: Mat<f64>) -> Option<Cholesky> {
+    let diagonal: Vec<f64> = (0..squares.nrows()).map(|k| squares[(k, k)]).collect();
+    let largest = diagonal.iter().copied().fold(0.0, f64::max);
+    let mut added = 1e-15 * largest;
+    loop {
+        if let Some(cholesky) = Cholesky::of(squares.as_ref()) {
+            return Some(cholesky);
+        }
+        added *= 10.0;
+        if !(added < largest) {
+            return None;
+        }
+        diagonal.iter().enumerate().for_each(|(k, entry)| squares[(k, k)] = entry + added);
     }
 }
 

@@ -86,9 +86,10 @@ impl Smooth {
     pub fn score(&self, parents: Mask) -> f64 {
         let straight = self.score_of(&self.straight, parents);
         let Some(curved) = &self.curved else { return straight.unwrap_or(f64::NAN) };
+        // Models are drawn from the straight way: a set that it has no score for has none.
         match (straight, self.score_of(curved, parents)) {
             (Some(a), Some(b)) => log_add(a, b),
-            (a, b) => a.or(b).unwrap_or(f64::NAN),
+            (a, _) => a.unwrap_or(f64::NAN),
         }
     }
 
@@ -160,9 +161,10 @@ impl Smooth {
         known.unwrap_or_else(|| {
             let chosen = self.chosen(parents);
             let some = Rows::new(self, view, parents, &chosen);
-            let weight = self.rows() as f64 / chosen.len() as f64;
+            // The width is that of these rows also where there are more: what further rows would tell is the noise, alike
+            // for all sets of parents; sizes and lengths are known as well as one function can tell them.
             let found = some.as_ref().fitted(&self.start(view, parents)).and_then(|(hyper, largest)| {
-                let log_width = some.as_ref().log_width(&hyper, weight)?;
+                let log_width = some.as_ref().log_width(&hyper)?;
                 Some(Fitted { hyper, largest, log_width })
             });
             fitted().insert(parents, found.clone());

@@ -22,7 +22,7 @@ const REFINEMENTS: usize = 6;
 const NARROWEST: f64 = 0.1;
 const WIDEST: f64 = 8.0;
 
-/// The most likely curve of values with mean 0 and standard deviation 1, if it is likelier than none.
+/// The most likely curve of these values, if it is likelier than the straight line.
 pub(super) fn curve(values: &[f64]) -> Option<Curve> {
     let n = values.len();
     let mut sorted = values.to_vec();
@@ -61,11 +61,13 @@ pub(super) fn curve(values: &[f64]) -> Option<Curve> {
     // Two numbers known to about 1/√n each.
     let cost = (n as f64).ln();
     let log_volume = values.iter().map(|u| warp.log_slope(*u)).sum::<f64>() - cost;
-    (log_volume.is_finite() && log_volume > 0.0 && warp.is_valid()).then_some(Curve { warp, log_volume })
+    // Along the curve the spread is 1; on the straight line it is not where the unit is that of other rows.
+    let (_, spread) = moments(values.iter().copied());
+    let gained = log_volume + n as f64 * spread.ln();
+    (gained.is_finite() && gained > 0.0 && warp.is_valid()).then_some(Curve { warp, log_volume })
 }
 
-/// Of values along the curve as normal ones of any mean and spread, up to a constant: both straight and along the curve
-/// they have a spread of 1, so what is left is the volume.
+/// Of values along the curve as normal ones of any mean and spread, up to a constant: what is left is the volume.
 fn log_likelihood(values: &[f64], (centre, width): (f64, f64)) -> f64 {
     let along = |u: &f64| ((u - centre) / width).asinh();
     let (_, sd) = moments(values.iter().map(along));
