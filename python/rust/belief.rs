@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use seabed::belief::{self, GraphBelief};
 use seabed::data::DataSummary;
-use seabed::design;
+use seabed::design::{self, Constraints, NamedConstraints};
 use seabed::evaluate::{held_out_log_likelihood, scores_observed};
 use seabed::graph::Dag;
 use seabed::num::random::{Purpose, Seed};
@@ -70,6 +70,13 @@ impl Belief {
             })
         })?;
         Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// What can be set to what unless the user says otherwise, as JSON: what the data of the fit held, where that is known.
+    fn remembered_constraints(&self) -> Option<String> {
+        let allowed = Constraints::remembered(self.summary.as_deref()?);
+        let form = NamedConstraints::new(&allowed, self.models().names());
+        Some(serde_json::to_string(&form).expect("plain numbers"))
     }
 
     #[getter]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use seabed::data::ReadOptions;
-use seabed::design::{DesignError, Strategy};
+use seabed::design::{DesignError, Strategy, reasons};
 use seabed::posterior::PosteriorSettings;
 use seabed::settings::Keys;
 use seabed_lab::{
@@ -118,9 +118,13 @@ impl LabFile {
             };
             let unit = proposed.strategy.parts().0.unit();
             let sentences = proposed.designed.forecast.map_or(Vec::new(), |forecast| forecast.sentences());
-            let evaluated = &proposed.designed.evaluated;
-            Ok(json!({"form": proposed, "unit": unit, "sentences": sentences, "evaluated": evaluated})
-                .to_string())
+            let designed = &proposed.designed;
+            let decides: Vec<String> = designed.batch.iter().map(|chosen| reasons(&chosen.decides)).collect();
+            let evaluated = &designed.evaluated;
+            Ok(json!({
+                "form": proposed, "unit": unit, "sentences": sentences, "decides": decides, "evaluated": evaluated,
+            })
+            .to_string())
         })
     }
 
@@ -182,18 +186,21 @@ impl LabFile {
         })
     }
 
-    /// What is pending, what was learned, as JSON; with `learn`, after learning from all data.
-    #[pyo3(signature = (learn, threads=None, progress=None))]
+    /// What is pending, what was learned, as JSON; with `learn`, after learning from all data; with `next_batch`, also what
+    /// another batch like the last one would teach.
+    #[pyo3(signature = (learn, next_batch, threads=None, progress=None))]
     fn status(
         &self,
         py: Python<'_>,
         learn: bool,
+        next_batch: bool,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<String> {
         watched(py, threads, progress.as_ref(), |observer| {
             let mut lab = self.open()?;
-            let summary = if learn { lab.learned_summary(false, observer)? } else { lab.summary()? };
+            let summary =
+                if learn || next_batch { lab.learned_summary(next_batch, observer)? } else { lab.summary()? };
             Ok(json!(summary).to_string())
         })
     }

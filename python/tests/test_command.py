@@ -49,8 +49,10 @@ def test_fit_and_design(posterior: str, options: Any, arguments: list[Any], cli:
     cli("fit", data_csv, "--posterior", posterior, "--seed", 11, "--out", "theirs.json", *arguments)
     assert Path("ours.json").read_bytes() == Path("theirs.json").read_bytes()
 
-    # A belief in a file has no data whose traps could be told.
+    # A belief in a file has no data whose traps could be told, but remembers their range.
     fit = seabed.Fit.load("theirs.npz")
+    printed = cli("design", "theirs.npz", "--batch", 3, "--seed", 4, "--samples", 30, "--json")
+    same(seabed.design(fit, 3, seed=4, samples=30).to_json(), printed)
     printed = cli("design", "theirs.npz", "--batch", 3, "--seed", 4, "--samples", 30, "--range", "-2:2", "--json")
     same(seabed.design(fit, 3, seed=4, samples=30, value_range=(-2, 2)).to_json(), printed)
 

@@ -78,9 +78,9 @@ def test_files_and_pickles_give_the_same_belief(fit: seabed.Fit) -> None:
         pd.testing.assert_frame_equal(loaded.edge_probabilities, fit.edge_probabilities)
         assert loaded.data is None and loaded.diagnostics == {} and "Fit" in repr(loaded)
         assert json.loads(loaded.to_json())["names"] == fit.names
-        # Without the data, values are chosen within the given range.
-        one = seabed.design(loaded, 1, value_range=(-1, 1), seed=2)
-        assert one == seabed.design(fit, 1, value_range=(-1, 1), seed=2)
+        for given in ({}, {"value_range": (-1, 1)}):
+            # Values are chosen as from the data, which the file remembers in brief.
+            assert seabed.design(loaded, 2, seed=2, **given).trials == seabed.design(fit, 2, seed=2, **given).trials
     again = pickle.loads(pickle.dumps(fit))
     assert again.to_json() == fit.to_json() and again.data == fit.data and again.notes == fit.notes
     assert np.load("belief.npz", allow_pickle=False) is not None
@@ -95,7 +95,7 @@ def test_predictions_are_those_of_the_models(fit: seabed.Fit) -> None:
 
 def test_a_batch_is_a_table_and_a_form(fit: seabed.Fit) -> None:
     batch = seabed.design(fit, 3, replicates=2, seed=1)
-    assert len(batch) == 3 and batch.frame.shape == (3, 6) and [trial.rows for trial in batch] == [2, 2, 2]
+    assert len(batch) == 3 and batch.frame.shape == (3, 7) and [trial.rows for trial in batch] == [2, 2, 2]
     assert batch.strategy == "greedy-edges" and batch.expected_gain > 0 and batch.forecast
     form = batch.to_pandas()
     assert form.shape == (6, 5)
@@ -104,6 +104,16 @@ def test_a_batch_is_a_table_and_a_form(fit: seabed.Fit) -> None:
     assert len(batch.evaluated) >= len(batch)
     assert "do(" in repr(batch) and "<table" in batch._repr_html_()
     assert pickle.loads(pickle.dumps(batch)) == batch
+
+
+def test_a_batch_says_what_it_decides_and_what_to_beware_of(fit: seabed.Fit) -> None:
+    batch = seabed.design(fit, 2, seed=1, bounds={name: (80.0, 90.0) for name in fit.names})
+    words = ("decides", "makes clearer", "no single edge")
+    assert all(trial.decides.startswith(words) and trial.decides in repr(batch) for trial in batch)
+    assert batch.frame["decides"].tolist() == [trial.decides for trial in batch]
+    # Far from all that was measured.
+    assert batch.warnings and all(f"warning: {sentence}" in repr(batch) for sentence in batch.warnings)
+    assert "<b>warning:</b>" in batch._repr_html_() and "..." not in batch._repr_html_()
 
 
 def test_constraints_hold(fit: seabed.Fit) -> None:

@@ -326,13 +326,18 @@ class Campaign:
         """
         return self._file.undo()
 
-    def status(self, *, learn: bool = False, threads: int | None = None, progress: Progress = None) -> dict[str, Any]:
+    def status(
+        self, *, learn: bool = False, next_batch: bool = False, threads: int | None = None, progress: Progress = None
+    ) -> dict[str, Any]:
         """What is pending, what has been learned, and whether more experiments are worthwhile.
 
         Parameters
         ----------
         learn : bool
-            Learn from all data first, and estimate what another batch like the last one would teach.
+            Learn from all data first.
+        next_batch : bool
+            Learn from all data first, and estimate what another batch like the last one would teach (``next_information``),
+            which takes as long as proposing it.
         threads, progress : optional
             As for :func:`fit`.
 
@@ -342,7 +347,8 @@ class Campaign:
             What ``seabed lab status --json`` prints.
         """
         with shown(progress) as callback:
-            found: dict[str, Any] = json.loads(self._file.status(learn, checked_threads(threads), callback))
+            text = self._file.status(learn, next_batch, checked_threads(threads), callback)
+        found: dict[str, Any] = json.loads(text)
         return found
 
     def report(self, path: str | os.PathLike[str] | None = None) -> str:

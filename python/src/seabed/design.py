@@ -54,6 +54,8 @@ class Trial:
     cost: float
     #: Its number in an :class:`Experiment`, or its name in a :class:`Campaign`; None outside.
     id: int | str | None = None
+    #: What it would decide on its own, in words; in numbers in ``batch.form["batch"][k]["decides"]``.
+    decides: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,8 +109,8 @@ class Batch(Sequence[Trial]):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """One row per experiment: targets (a dict), rows, information, standard_error, gain and cost."""
-        columns = ["targets", "rows", "information", "standard_error", "gain", "cost"]
+        """One row per experiment: targets (a dict), rows, information, standard_error, gain, cost and decides (words)."""
+        columns = ["targets", "rows", "information", "standard_error", "gain", "cost", "decides"]
         rows = [[getattr(trial, column) for column in columns] for trial in self.trials]
         ids = [trial.id for trial in self.trials]
         index = pd.Index(ids, name="trial") if any(i is not None for i in ids) else None
@@ -174,15 +176,18 @@ class Batch(Sequence[Trial]):
         for trial in self.trials:
             times = f", {trial.rows} rows" if trial.rows > 1 else ""
             name = "" if trial.id is None else f"{trial.id}: "
-            lines.append(f"  {name}{_do(trial.targets)}{times}")
-        return "\n".join([*lines, *self.forecast])
+            decides = f": {trial.decides}" if trial.decides else ""
+            lines.append(f"  {name}{_do(trial.targets)}{times}{decides}")
+        return "\n".join([*lines, *self.forecast, *(f"warning: {sentence}" for sentence in self.warnings)])
 
     def _repr_html_(self) -> str:
         frame = self.frame
         frame.insert(0, "experiment", [_do(trial.targets) for trial in self.trials])
-        table = frame.drop(columns="targets").to_html(float_format=lambda value: f"{value:.4f}")
+        with pd.option_context("display.max_colwidth", None):
+            table = frame.drop(columns="targets").to_html(float_format=lambda value: f"{value:.4f}")
         said = [f"together {self.expected_gain:.3f} ± {self.standard_error:.3f} {self.unit}", *self.forecast]
-        return f"<div>{table}{''.join(f'<p>{escape(line)}</p>' for line in said)}</div>"
+        doubts = "".join(f"<p><b>warning:</b> {escape(sentence)}</p>" for sentence in self.warnings)
+        return f"<div>{doubts}{table}{''.join(f'<p>{escape(line)}</p>' for line in said)}</div>"
 
 
 def _do(targets: Mapping[str, float]) -> str:
@@ -203,8 +208,9 @@ def made(text: str, ids: Iterable[int | str | None] | None = None) -> Batch:
             gain=float(chosen["gain"]),
             cost=float(chosen["cost"]),
             id=name,
+            decides=str(decides),
         )
-        for chosen, name in zip(form["batch"], names, strict=True)
+        for chosen, name, decides in zip(form["batch"], names, parts["decides"], strict=True)
     ]
     evaluated = frame_of(
         [
@@ -228,7 +234,7 @@ Bounds: TypeAlias = "Mapping[str, tuple[float, float]]"
 
 def constraints_json(
     names: list[str],
-    data: Dataset | None,
+    observed: str | None,
     *,
     targets: Iterable[str] | None,
     forbidden: Iterable[str],
@@ -241,9 +247,9 @@ def constraints_json(
     max_repeats: int | None,
     max_targets: int,
 ) -> str:
-    """What can be set to what, in the form that the extension takes."""
-    if value_range is None and data is not None:
-        usual: dict[str, Any] = json.loads(data._table.observed_constraints())["variables"]
+    """What can be set to what, in the form that the extension takes; ``observed`` is what the data suggest, in that form."""
+    if value_range is None and observed is not None:
+        usual: dict[str, Any] = json.loads(observed)["variables"]
     else:
         low, high = _pair(value_range if value_range is not None else (-10.0, 10.0), "value_range")
         usual = {name: {"levels": {"range": [low, high]}, "cost": 1.0} for name in names}
@@ -411,8 +417,8 @@ def design(
     targets, forbidden : list of str, optional
         The variables that can be set [all that vary], and those that cannot.
     value_range : (float, float), optional
-        Range that every variable can be set to, in the units of the data [mean ± 3 standard deviations of the data; -10 to 10
-        if the fit was loaded from a file and no data are given].
+        Range that every variable can be set to, in the units of the data [mean ± 3 standard deviations of the data, which a
+        saved fit remembers; -10 to 10 if it does not, because an earlier version saved it].
     bounds, levels : dict, optional
         Per variable a range, ``{"A": (0, 1)}``, or the only values, ``{"A": [0, 1, 5]}``.
     cost : dict, optional
@@ -451,9 +457,10 @@ def design(
     """
     belief = _belief(fit)
     source = belief.data if data is None else as_dataset(data)
+    remembered = belief._belief.remembered_constraints()
     constraints = constraints_json(
         belief.names,
-        source,
+        remembered if source is None else source._table.observed_constraints(),
         targets=targets,
         forbidden=forbidden,
         value_range=value_range,
@@ -481,7 +488,11 @@ def design(
             checked_threads(threads),
             callback,
         )
-    return made(text)
+    chosen = made(text)
+    if data is None and belief.data is not None:
+        # As the command does where it starts from data.
+        chosen.form["checks"] = belief._found()
+    return chosen
 
 
 def settings_of(design: Any, key: str) -> list[tuple[str, float]]:

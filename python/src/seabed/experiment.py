@@ -172,7 +172,7 @@ class Experiment:
         with self._lock, shown(self._progress) as callback:
             loop = self._told()
             request = self._request(n, replicates)
-            constraints = self._constraints(Dataset._of(loop.table()), budget)
+            constraints = self._constraints(loop.table().observed_constraints(), budget)
             rows = [list(trial.targets.items()) for trial in self._pending for _ in range(trial.rows)]
             text, _ = loop.ask(request, self._choice["goal"], constraints, rows, self._threads, callback)
             count = len(json.loads(text)["form"]["batch"])
@@ -238,7 +238,7 @@ class Experiment:
         with self._lock, shown(self._progress) as callback:
             loop = self._told()
             parts = loop.fit(self._threads, callback)
-        return made_fit(parts, Dataset._of(loop.table()))
+        return made_fit(parts, Dataset._of(loop.table()), self._threads)
 
     # Saving
 
@@ -322,9 +322,9 @@ class Experiment:
             n, choice["strategy"], choice["utility"], choice["values"], replicates, None, None, None, None
         )
 
-    def _constraints(self, data: Dataset | None, budget: float | None = None) -> str:
+    def _constraints(self, observed: str | None, budget: float | None = None) -> str:
         kept = {key: self._choice[key] for key in self._choice if key not in ("goal", "strategy", "utility", "values")}
-        return constraints_json(self._names, data, budget=budget, **kept)
+        return constraints_json(self._names, observed, budget=budget, **kept)
 
     def _take(self, table: Dataset) -> None:
         if sorted(table.names) != sorted(self._names):

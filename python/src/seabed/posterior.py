@@ -125,11 +125,13 @@ class Fit:
         form: dict[str, Any] | None = None,
         said: dict[str, Any] | None = None,
         data: Dataset | None = None,
+        threads: int | None = None,
     ) -> None:
         self._belief = belief
         self._form = form or {}
         self._said = said or {}
         self._data = data
+        self._threads = threads
         self._findings: list[dict[str, Any]] | None = None
 
     @property
@@ -205,10 +207,15 @@ class Fit:
         in at most 5 % of the data sets for which the models are right. Computed at the first look; empty if the fit
         was loaded from a file, which has no data.
         """
+        return frame_of(self._found(), columns=["kind", "variables", "row", "p_value", "text"])
+
+    def _found(self) -> list[dict[str, Any]]:
+        """The findings as in ``seabed fit --json``."""
         if self._findings is None:
-            text = "[]" if self._data is None else _seabed.checks(self._data._table, self._belief)
+            table = None if self._data is None else self._data._table
+            text = "[]" if table is None else _seabed.checks(table, self._belief, self._threads)
             self._findings = json.loads(text)
-        return frame_of(self._findings, columns=["kind", "variables", "row", "p_value", "text"])
+        return self._findings
 
     @property
     def checks(self) -> list[str]:
@@ -253,13 +260,13 @@ class Fit:
         return found
 
     def to_json(self) -> str:
-        """What ``seabed fit --json`` prints, but for the times."""
+        """What ``seabed fit --json`` prints, but for the times; of a fit from a file only names and probabilities."""
         form = self._form or {
             "version": 1,
             "names": self.names,
             "edge_probabilities": self.edge_probabilities.to_numpy().tolist(),
         }
-        return json.dumps(form)
+        return json.dumps(form if self._data is None else {**form, "checks": self._found()})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Saves models and graphs for :meth:`load`, ``seabed design`` and ``seabed evaluate``.
@@ -360,10 +367,10 @@ def _warn_of_effort(seconds: float, needed: float, threads: int | None) -> None:
         warnings.warn(said, UserWarning, stacklevel=3)
 
 
-def made(parts: tuple[_seabed.Belief, str, str], data: Dataset) -> Fit:
+def made(parts: tuple[_seabed.Belief, str, str], data: Dataset, threads: int | None) -> Fit:
     """The fit of what the extension returns; doubts are a warning."""
     belief, form, said = parts
-    result = Fit(belief, json.loads(form), json.loads(said), data)
+    result = Fit(belief, json.loads(form), json.loads(said), data, threads)
     for sentence in result.warnings:
         warnings.warn(sentence, UserWarning, stacklevel=3)
     return result
@@ -485,4 +492,4 @@ def fit(
         parts = _seabed.fit(
             table._table, posterior, changes, known, checked_seed(seed), checked_threads(threads), callback
         )
-    return made(parts, table)
+    return made(parts, table, checked_threads(threads))
