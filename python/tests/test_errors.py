@@ -80,6 +80,11 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("unknown key of knowledge", KnowledgeError, "forbiden", lambda: fit(knowledge={"forbiden": []})),
     ("unknown name in knowledge", KnowledgeError, "c", lambda: fit(knowledge={"required": [("a", "c")]})),
     ("cycle in knowledge", KnowledgeError, "cycle|both", lambda: fit(knowledge={"required": [("a", "b"), ("b", "a")]})),
+    ("tiers are no lists", KnowledgeError, "tiers", lambda: fit(knowledge={"tiers": 3})),
+    ("a tier is no list", KnowledgeError, "tiers", lambda: fit(knowledge={"tiers": ["a", "b"]})),
+    ("edges are no list", KnowledgeError, "forbidden", lambda: fit(knowledge={"forbidden": 3})),
+    ("predict with a text", SettingsError, "do", lambda: fit().ensemble.predict({"a": "x"})),
+    ("predict is no experiment", SettingsError, "no experiment", lambda: fit().ensemble.predict(3)),  # type: ignore[arg-type]
     ("edge of three", KnowledgeError, "no edge", lambda: fit(knowledge={"forbidden": [("a", "b", "c")]})),
     ("values too large", DataError, "too large", lambda: seabed.fit({"a": [1e200, 1, 2, 3], "b": [1, 2, 3, 5]}, "bootstrap")),
     ("file of another kind", SettingsError, ".npz", lambda: fit().save("belief.txt")),
@@ -101,6 +106,11 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("bounds upside down", SettingsError, "a", lambda: design(bounds={"a": (2, 1)})),
     ("half of a bound", SettingsError, "bounds", lambda: design(bounds={"a": 3})),
     ("nothing can be set", SettingsError, "", lambda: design(forbidden=["a", "b"])),
+    ("levels are no list", SettingsError, "levels", lambda: design(levels={"a": 3})),
+    ("costs are no dict", SettingsError, "cost", lambda: design(cost=3)),
+    ("targets are no list", SettingsError, "targets", lambda: design(targets=3)),
+    ("goal is no text", SettingsError, "goal", lambda: design(goal=3)),
+    ("pending is no list", SettingsError, "pending", lambda: design(pending=3)),
     ("negative cost", SettingsError, "cost", lambda: design(cost={"a": -1})),
     ("not a goal", SettingsError, "edge=A,B", lambda: design(goal="fame")),
     ("unknown name in goal", SettingsError, "c", lambda: design(goal="parents=c")),
@@ -111,6 +121,9 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("unknown mechanism", SettingsError, "linear", lambda: seabed.worlds.er(mechanism="magic")),  # type: ignore[arg-type]
     ("no samples", SettingsError, "n = 0", lambda: seabed.worlds.er(nodes=3).sample(0)),
     ("do to an unknown variable", SettingsError, "Y", lambda: seabed.worlds.er(nodes=3).sample(1, {"Y": 1.0})),
+    ("run a number", SettingsError, "no experiment", lambda: seabed.worlds.er(nodes=3).run([3])),
+    ("run no list", SettingsError, "batch", lambda: seabed.worlds.er(nodes=3).run(3)),
+    ("noise is no number", SettingsError, "noise_sd", lambda: seabed.worlds.er(noise_sd="loud")),  # type: ignore[arg-type]
     ("a factor below 0", WorldError, "factor", lambda: seabed.worlds.genes(5).sample(1, {"G1": -1.0})),
     ("truth with a cycle", DataError, "cycle", lambda: seabed.shd(np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]), np.zeros((3, 3)))),
     ("probabilities as a graph", DataError, "0 and 1", lambda: seabed.shd(np.zeros((2, 2)), np.full((2, 2), 0.3))),
@@ -123,6 +136,11 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("too few outcomes", DataError, "2 outcomes", lambda: _tell(2, {"a": [1.0], "b": [1.0]})),
     ("not pending", SettingsError, "99", lambda: told().abandon([99])),
     ("not a saved experiment", SettingsError, "no saved", lambda: seabed.Experiment.from_json("{}")),
+    ("half a saved experiment", SettingsError, "damaged", lambda: seabed.Experiment.from_json('{"seabed-experiment": 1}')),
+    ("a saved list", SettingsError, "no saved", lambda: seabed.Experiment.from_json("[1]")),
+    ("version in words", SettingsError, "version", lambda: seabed.Experiment.from_json('{"seabed-experiment": "x"}')),
+    ("values in words", SettingsError, "'a'", lambda: seabed.Experiment({"a": ["x"]})),
+    ("levels in words", SettingsError, "levels", lambda: seabed.Experiment(["a"], levels={"a": 3})),  # type: ignore[dict-item]
     ("no variables to set", SettingsError, "variables", lambda: seabed.Experiment({"a": 3, "b": None})),
     # Laboratory and studies
     ("not a campaign", CampaignError, "campaign", lambda: (open("x.lab", "w").write("x"), seabed.Campaign("x.lab"))),

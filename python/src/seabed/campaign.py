@@ -18,7 +18,7 @@ from . import _seabed
 from ._files import read_bytes, write_atomically
 from ._frames import frame_of, typed
 from ._progress import Progress, checked_seed, checked_threads, shown
-from ._settings import as_json
+from ._settings import as_json, as_number, as_text
 from .data import DataLike, Dataset, as_dataset
 from .design import Batch, made
 from .errors import CampaignError, SettingsError
@@ -53,7 +53,7 @@ class Campaign:
 
     def __init__(self, path: str | os.PathLike[str], *, wait: float = 30.0) -> None:
         self._path = Path(path)
-        self._wait = float(wait)
+        self._wait = as_number(wait, "wait")
         self._file = _seabed.LabFile(os.fspath(self._path), self._wait)
 
     @classmethod
@@ -211,7 +211,7 @@ class Campaign:
         """
         dashed = {key.replace("_", "-"): value for key, value in (posterior_options or {}).items()}
         design = {key.replace("_", "-"): value for key, value in (design_options or {}).items()}
-        design |= {"batch": batch, "values": values, "experiment-cost": float(experiment_cost)}
+        design |= {"batch": batch, "values": values, "experiment-cost": as_number(experiment_cost, "experiment_cost")}
         if strategy is not None:
             design["strategy"] = strategy
         if replicates is not None:
@@ -225,7 +225,7 @@ class Campaign:
         }
         with shown(progress) as callback:
             text = self._file.propose(
-                posterior, as_json(request), goal, note, checked_threads(threads), callback
+                posterior, as_json(request), as_text(goal, "goal"), note, checked_threads(threads), callback
             )
         form = json.loads(text)["form"]
         proposed = made(text, [chosen["experiment"] for chosen in form["batch"]])
@@ -309,7 +309,7 @@ class Campaign:
         if values is not None or status is not None:
             if not isinstance(what, str):
                 raise SettingsError("values and status correct a single experiment; name it")
-            given = [(str(k), None if v is None else float(v)) for k, v in (values or {}).items()]
+            given = [(str(k), None if v is None else as_number(v, f"values[{k!r}]")) for k, v in (values or {}).items()]
             return _told(self._file.amend(what, int(replicate), given, status, note))
         if isinstance(what, str) and not what.endswith(".csv"):
             raise SettingsError(f"{what}: say what to correct, with values or status")

@@ -13,7 +13,7 @@ import pandas as pd
 from . import _seabed
 from ._frames import frame_of
 from ._progress import Progress, checked_seed, checked_threads, shown
-from ._settings import as_json
+from ._settings import as_json, as_number, as_pairs, as_text
 from .data import TARGETS_COLUMN, DataLike, Dataset, as_dataset
 from .errors import SettingsError
 from .posterior import Fit
@@ -253,7 +253,7 @@ def constraints_json(
     else:
         low, high = _pair(value_range if value_range is not None else (-10.0, 10.0), "value_range")
         usual = {name: {"levels": {"range": [low, high]}, "cost": 1.0} for name in names}
-    bounds, levels, cost = dict(bounds or {}), dict(levels or {}), dict(cost or {})
+    bounds, levels, cost = _by_name(bounds, "bounds"), _by_name(levels, "levels"), _by_name(cost, "cost")
     wanted = None if targets is None else _listed(targets, names, "targets")
     refused = _listed(forbidden, names, "forbidden")
     for key, given in (("bounds", bounds), ("levels", levels), ("cost", cost)):
@@ -269,17 +269,17 @@ def constraints_json(
         if name in bounds:
             entry = {**entry, "levels": {"range": list(_pair(bounds[name], f"bounds[{name!r}]"))}}
         if name in levels:
-            values = sorted({_number(value, f"levels[{name!r}]") for value in levels[name]})
+            values = sorted(set(_numbers(levels[name], f"levels[{name!r}]")))
             entry = {**entry, "levels": {"list": values}}
         if entry["levels"] is None:
             continue
         if name in cost:
-            entry = {**entry, "cost": _number(cost[name], f"cost[{name!r}]")}
+            entry = {**entry, "cost": as_number(cost[name], f"cost[{name!r}]")}
         allowed[name] = entry
     form = {
         "variables": allowed,
-        "experiment-cost": _number(experiment_cost, "experiment_cost"),
-        "budget": None if budget is None else _number(budget, "budget"),
+        "experiment-cost": as_number(experiment_cost, "experiment_cost"),
+        "budget": None if budget is None else as_number(budget, "budget"),
         "max-repeats": max_repeats,
         "max-targets": max_targets,
     }
@@ -287,6 +287,8 @@ def constraints_json(
 
 
 def _listed(given: Iterable[str], names: list[str], key: str) -> list[str]:
+    if not isinstance(given, Iterable):
+        raise SettingsError(f"{key} = {given!r}: give a list of names")
     listed = [given] if isinstance(given, str) else list(given)
     unknown = [name for name in listed if name not in names]
     if unknown:
@@ -294,11 +296,16 @@ def _listed(given: Iterable[str], names: list[str], key: str) -> list[str]:
     return listed
 
 
-def _number(value: Any, key: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError) as error:
-        raise SettingsError(f"{key} = {value!r}: give a number") from error
+def _numbers(values: Any, key: str) -> list[float]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise SettingsError(f"{key} = {values!r}: give a list of numbers")
+    return [asas_number(value, key) for value in values]
+
+
+def _by_name(given: Any, key: str) -> dict[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise SettingsError(f"{key} = {given!r}: give a dict by the names of the variables")
+    return {str(name): value for name, value in (given or {}).items()}
 
 
 def _pair(value: Any, key: str) -> tuple[float, float]:
@@ -306,7 +313,7 @@ def _pair(value: Any, key: str) -> tuple[float, float]:
         low, high = value
     except (TypeError, ValueError) as error:
         raise SettingsError(f"{key} = {value!r}: give (low, high)") from error
-    return _number(low, key), _number(high, key)
+    return as_number(low, key), as_number(high, key)
 
 
 def request_json(
@@ -354,7 +361,7 @@ def _values(values: Any) -> Any:
     if isinstance(values, (int, float)) and not isinstance(values, bool):
         return {"fixed": float(values)}
     if isinstance(values, Iterable):
-        return {"grid": [_number(value, "values") for value in values]}
+        return {"grid": _numbers(values, "values")}
     raise SettingsError(f"values = {values!r}: choose refined, sample, grid, gp-ucb, a number or a list of numbers")
 
 
@@ -475,13 +482,13 @@ def design(
     request = request_json(
         batch, strategy, utility, values, replicates, samples, evaluations, temperature, estimator
     )
-    waiting = [settings_of(one, "pending") for one in pending]
+    waiting = designs_of(pending, "pending")
     with shown(progress) as callback:
         text = _seabed.design(
             belief._belief,
             None if source is None else source._table,
             request,
-            goal,
+            as_text(goal, "goal"),
             constraints,
             waiting,
             checked_seed(seed),
@@ -495,13 +502,11 @@ def design(
     return chosen
 
 
-def settings_of(design: Any, key: str) -> list[tuple[str, float]]:
-    """An intervention as pairs."""
-    if isinstance(design, Trial):
-        design = design.targets
-    if not isinstance(design, Mapping):
-        raise SettingsError(f"{key}: {design!r} is no experiment; write {{'A': 1.5}}")
-    return [(str(name), _number(value, key)) for name, value in design.items()]
+def designs_of(designs: Any, key: str) -> list[list[tuple[str, float]]]:
+    """Interventions, or trials of a batch, each as pairs."""
+    if isinstance(designs, (str, Mapping)) or not isinstance(designs, Iterable):
+        raise SettingsError(f"{key} = {designs!r}: give a list of experiments, [{{'A': 1.5}}]")
+    return [as_pairs(one.targets if isinstance(one, Trial) else one, key) for one in designs]
 
 
 def score(
@@ -543,11 +548,17 @@ def score(
     (2, 3)
     """
     belief = _belief(fit)
-    listed = [settings_of(one, "designs") for one in designs]
+    listed = designs_of(designs, "designs")
     request = request_json(1, strategy, utility, "refined", replicates, samples, None, None, estimator)
     with shown(progress) as callback:
         found, unit = _seabed.score(
-            belief._belief, request, goal, listed, checked_seed(seed), checked_threads(threads), callback
+            belief._belief,
+            request,
+            as_text(goal, "goal"),
+            listed,
+            checked_seed(seed),
+            checked_threads(threads),
+            callback,
         )
     frame = frame_of(
         [(dict(one), information, error) for one, (information, error) in zip(listed, found, strict=True)],

@@ -15,10 +15,10 @@ from . import _seabed
 from ._files import read_bytes, write_atomically
 from ._frames import typed
 from ._progress import Progress, checked_seed, checked_threads, shown
-from ._settings import Knowledge, knowledge_json, posterior_json
+from ._settings import Knowledge, as_number, as_text, knowledge_json, posterior_json
 from .data import TARGETS_COLUMN, DataLike, Dataset, as_dataset
 from .design import Batch, Bounds, Trial, constraints_json, made, request_json
-from .errors import DataError, SettingsError
+from .errors import DataError, SeabedError, SettingsError
 from .posterior import Fit
 from .posterior import made as made_fit
 
@@ -91,7 +91,10 @@ class Experiment:
         self._names = [str(name) for name in variables]
         if not self._names:
             raise SettingsError("variables: give at least one name")
-        bounds, levels = dict(bounds or {}), {name: list(values_) for name, values_ in (levels or {}).items()}
+        bounds = dict(bounds or {})
+        levels = {
+            name: list(values_) if isinstance(values_, Iterable) else values_ for name, values_ in (levels or {}).items()
+        }
         forbidden = [forbidden] if isinstance(forbidden, str) else list(forbidden)
         if isinstance(variables, Mapping):
             for name, can in variables.items():
@@ -100,18 +103,18 @@ class Experiment:
                 elif isinstance(can, tuple) and len(can) == 2:
                     bounds[str(name)] = can
                 elif isinstance(can, Iterable) and not isinstance(can, str):
-                    levels[str(name)] = [float(value) for value in can]
+                    levels[str(name)] = [as_number(value, f"variables[{name!r}]") for value in can]
                 else:
                     raise SettingsError(f"variables[{name!r}] = {can!r}: give None, (low, high) or a list of values")
         self._choice: dict[str, Any] = {
-            "goal": goal,
+            "goal": as_text(goal, "goal"),
             "strategy": strategy,
             "utility": utility,
             "values": values if isinstance(values, (str, int, float)) else list(values),
             "targets": None if targets is None else [targets] if isinstance(targets, str) else list(targets),
             "forbidden": forbidden,
             "value_range": None if value_range is None else list(value_range),
-            "bounds": {name: list(pair) for name, pair in bounds.items()},
+            "bounds": {name: list(pair) if isinstance(pair, Iterable) else pair for name, pair in bounds.items()},
             "levels": levels,
             "cost": dict(cost or {}),
             "experiment_cost": experiment_cost,
@@ -275,20 +278,25 @@ class Experiment:
             version = saved["seabed-experiment"]
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise SettingsError("this is no saved experiment") from error
-        if version > _VERSION:
+        if not isinstance(version, int) or version > _VERSION:
             raise SettingsError(f"the experiment has version {version}, newer than {_VERSION}; use a newer seabed")
         found = cls.__new__(cls)
-        found._names = saved["names"]
-        found._choice = saved["choice"]
-        found._posterior = (saved["posterior"], saved["changes"], saved["knowledge"])
-        found._seed = saved["seed"]
         found._threads = checked_threads(threads)
         found._progress = progress
-        found._pending = [Trial(**trial) for trial in saved["pending"]]
-        found._next = saved["next"]
         found._lock = threading.RLock()
-        campaign = saved["campaign"]
-        found._loop = None if campaign is None else _seabed.Loop.from_json(json.dumps(campaign))
+        try:
+            found._names = saved["names"]
+            found._choice = saved["choice"]
+            found._posterior = (saved["posterior"], saved["changes"], saved["knowledge"])
+            found._seed = saved["seed"]
+            found._pending = [Trial(**trial) for trial in saved["pending"]]
+            found._next = saved["next"]
+            campaign = saved["campaign"]
+            found._loop = None if campaign is None else _seabed.Loop.from_json(json.dumps(campaign))
+        except SeabedError:
+            raise
+        except (KeyError, TypeError, ValueError) as error:
+            raise SettingsError(f"the saved experiment is damaged: {error}") from error
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -16,7 +16,7 @@ from . import _seabed
 from ._files import read_bytes, write_atomically
 from ._frames import frame_of, typed
 from ._progress import Progress, checked_seed, checked_threads, shown
-from ._settings import Knowledge, knowledge_json, posterior_json
+from ._settings import Knowledge, as_pairs, knowledge_json, posterior_json
 from .data import DataLike, Dataset, as_dataset
 from .errors import SettingsError
 from .graphs import to_networkx
@@ -95,7 +95,7 @@ class Ensemble:
         """
         if isinstance(n, bool) or not hasattr(n, "__index__") or not 1 <= int(n) <= 10_000_000:
             raise SettingsError(f"n = {n!r}: choose a number from 1 to 10000000")
-        settings = [(str(name), float(value)) for name, value in (do or {}).items()]
+        settings = as_pairs({} if do is None else do, "do")
         flat = self._belief.predict(int(n), settings, checked_seed(seed), checked_threads(threads))
         rows = flat.reshape(-1, len(self.names))
         index = pd.MultiIndex.from_product([range(len(self)), range(int(n))], names=["draw", "row"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -12,7 +12,7 @@ from . import _seabed
 from ._files import read_bytes, write_atomically
 from ._frames import frame_of
 from ._progress import checked_seed, checked_threads
-from ._settings import as_json
+from ._settings import as_json, as_number, as_pairs
 from .data import Dataset
 from .errors import SettingsError
 from .graphs import to_networkx
@@ -82,10 +82,7 @@ class World:
         """
         if isinstance(n, bool) or not hasattr(n, "__index__") or int(n) < 1:
             raise SettingsError(f"n = {n!r}: give a whole number from 1 on")
-        try:
-            settings = [(str(name), float(value)) for name, value in dict(do or {}).items()]
-        except (TypeError, ValueError) as error:
-            raise SettingsError(f"do = {do!r}: write {{'X1': 1.5}}") from error
+        settings = as_pairs({} if do is None else do, "do")
         return Dataset._of(self._world.sample(int(n), settings, checked_seed(seed), checked_threads(threads)))
 
     def run(self, batch: Any, *, seed: int = 0) -> Dataset:
@@ -105,8 +102,10 @@ class World:
         """
         found: Dataset | None = None
         seen: dict[tuple[tuple[str, float], ...], int] = {}
+        if isinstance(batch, (str, Mapping)) or not isinstance(batch, Iterable):
+            raise SettingsError(f"batch = {batch!r}: give a Batch, or a list of experiments, [{{'X1': 1.5}}]")
         for trial in batch:
-            targets = dict(getattr(trial, "targets", trial))
+            targets = dict(as_pairs(getattr(trial, "targets", trial), "batch"))
             rows = int(getattr(trial, "rows", 1))
             key = tuple(sorted(targets.items()))
             before = seen.get(key, 0)
@@ -166,11 +165,11 @@ def _drawn(
         {
             "graph": graph,
             "nodes": nodes,
-            "edges_per_node": float(edges_per_node),
+            "edges_per_node": as_number(edges_per_node, "edges_per_node"),
             "mechanism": mechanism,
             "hidden": hidden,
             "weights": weights,
-            "noise_sd": float(noise_sd),
+            "noise_sd": as_number(noise_sd, "noise_sd"),
             "noise_levels": noise_levels,
             "standardise": standardise,
         }
