@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use seabed::data::ReadOptions;
 use seabed::design::{DesignError, Strategy, reasons};
 use seabed::posterior::PosteriorSettings;
 use seabed::settings::Keys;
@@ -15,7 +14,7 @@ use seabed_lab::{
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::settings::object;
+use crate::settings::{object, read_options};
 use crate::table::Table;
 use crate::watch::{quick, watched};
 
@@ -68,7 +67,7 @@ impl LabFile {
     }
 
     /// Adds the rows of a file.
-    #[pyo3(signature = (data, again, only_new, ignore, note, progress=None))]
+    #[pyo3(signature = (data, again, only_new, options, note, progress=None))]
     #[allow(clippy::too_many_arguments)] // as the caller names them
     fn add(
         &self,
@@ -76,16 +75,17 @@ impl LabFile {
         data: PathBuf,
         again: bool,
         only_new: bool,
-        ignore: Vec<String>,
+        options: &str,
         note: String,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<String> {
         watched(py, None, progress.as_ref(), |observer| {
-            let read = ReadOptions::ignoring(&ignore);
+            let read = read_options(options)?;
             let added = self.open()?.add(&data, &AddOptions { again, only_new, read, note }, observer)?;
             Ok(json!({
                 "action": added.action, "rows": added.rows, "known": added.known,
-                "interventional": added.interventional, "incomplete": added.incomplete, "warnings": added.warnings,
+                "interventional": added.interventional, "incomplete": added.incomplete, "notes": added.notes,
+                "warnings": added.warnings,
             })
             .to_string())
         })

@@ -19,7 +19,7 @@ from ._files import read_bytes, write_atomically
 from ._frames import frame_of, typed
 from ._progress import Progress, checked_seed, checked_threads, shown
 from ._settings import as_json, as_number, as_text
-from .data import DataLike, Dataset, as_dataset
+from .data import DataLike, Dataset, as_dataset, reading_json
 from .design import Batch, made
 from .errors import CampaignError, SettingsError
 
@@ -134,6 +134,11 @@ class Campaign:
         again: bool = False,
         only_new: bool = False,
         ignore: Iterable[str] = (),
+        separator: str | None = None,
+        decimal: str | None = None,
+        encoding: str | None = None,
+        sheet: str | None = None,
+        missing: Iterable[str] = (),
         note: str = "",
         progress: Progress = None,
     ) -> dict[str, Any]:
@@ -148,7 +153,9 @@ class Campaign:
         only_new : bool
             Add only the rows that it does not have yet.
         ignore : list of str
-            Columns of a file to leave out.
+            Columns to leave out.
+        separator, decimal, encoding, sheet, missing : optional
+            How a file is written, as for :meth:`Dataset.read`.
         note : str
             For the history.
         progress : bool or callable, optional
@@ -157,17 +164,18 @@ class Campaign:
         Returns
         -------
         dict
-            Counts: rows, known, interventional, incomplete; and warnings.
+            Counts: rows, known, interventional, incomplete; notes on what was guessed about a file, and warnings.
         """
         left_out = [ignore] if isinstance(ignore, str) else list(ignore)
+        options = reading_json(left_out, separator, decimal, encoding, sheet, missing)
         with shown(progress) as callback:
             if isinstance(data, (str, os.PathLike)):
-                text = self._file.add(os.fspath(data), again, only_new, left_out, note, callback)
+                text = self._file.add(os.fspath(data), again, only_new, options, note, callback)
             else:
                 with tempfile.TemporaryDirectory() as folder:
                     place = os.path.join(folder, "data.csv")
                     as_dataset(data).to_pandas().drop(columns=left_out).to_csv(place, index=False)
-                    text = self._file.add(place, again, only_new, [], note, callback)
+                    text = self._file.add(place, again, only_new, "{}", note, callback)
         return _told(text)
 
     def propose(
