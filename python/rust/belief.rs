@@ -11,6 +11,7 @@ use seabed::design::{self, Constraints, NamedConstraints};
 use seabed::evaluate::{held_out_log_likelihood, scores_observed};
 use seabed::graph::Dag;
 use seabed::num::random::{Purpose, Seed};
+use seabed::observer::{Progress, Stopped};
 use seabed::scm::{Ensemble, Scm};
 use serde_json::json;
 
@@ -135,10 +136,15 @@ impl Belief {
         seed: u64,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let rows = watched(py, threads, None, |_| {
+        let rows = watched(py, threads, None, |observer| {
             let design = intervention(&settings, self.models().names())?;
             let mut all = Vec::new();
+            let count = self.models().draws().len() as u64;
             for (k, draw) in self.models().draws().iter().enumerate() {
+                let what = format_args!("draws");
+                if !observer.progress(&Progress { done: k as u64, all: count, what }) {
+                    return Err(Failure::new("Stopped", Stopped));
+                }
                 let stream = Seed::new(seed).stream(Purpose::Noise).at(k as u64);
                 let columns = Scm::sample(draw, samples, &design, stream);
                 all.extend((0..samples).flat_map(|row| columns.iter().map(move |column| column[row])));

@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import seabed
+
+pl = pytest.importorskip("polars", reason="polars is not installed, so nothing is tested with it")
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed, so nothing is tested with it")
+pytest.importorskip("hypothesis", reason="hypothesis is not installed, so nothing is tested with it")
+
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
 
 NAMES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters=";", exclude_categories=("C", "Z")), min_size=1, max_size=8),

@@ -7,7 +7,6 @@ import pickle
 import warnings
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -30,6 +29,7 @@ def test_a_fit_has_what_people_look_at(fit: seabed.Fit, data: seabed.Dataset) ->
 
 
 def test_graphs_become_networkx(fit: seabed.Fit) -> None:
+    nx = pytest.importorskip("networkx", reason="networkx is not installed, so nothing is tested with it")
     median = fit.to_networkx()
     assert isinstance(median, nx.DiGraph) and list(median.nodes) == fit.names
     assert all(attributes["probability"] > 0.5 for *_, attributes in median.edges(data=True))
@@ -91,6 +91,7 @@ def test_predictions_are_those_of_the_models(fit: seabed.Fit) -> None:
     assert rows.shape == (3 * len(fit.weights), 4) and (rows["X2"] == 2.0).all()
     pd.testing.assert_frame_equal(rows, fit.ensemble.predict({"X2": 2.0}, n=3, threads=1))
     assert fit.ensemble.model(0).keys() and "models" in repr(fit.ensemble)
+    pd.testing.assert_frame_equal(rows, pickle.loads(pickle.dumps(fit.ensemble)).predict({"X2": 2.0}, n=3))
 
 
 def test_a_batch_is_a_table_and_a_form(fit: seabed.Fit) -> None:
@@ -148,6 +149,7 @@ def test_own_experiments_are_scored(fit: seabed.Fit) -> None:
 
 
 def test_metrics_take_any_kind_of_graph(world: seabed.World) -> None:
+    pytest.importorskip("networkx", reason="networkx is not installed, so nothing is tested with it")
     truth = world.graph
     reversed_ = truth.T
     for of in (lambda g: g, lambda g: g.to_numpy(), lambda g: g.astype(int), seabed.to_networkx, lambda g: g.to_numpy().tolist()):

@@ -104,6 +104,9 @@ class Ensemble:
     def __repr__(self) -> str:
         return f"Ensemble: {len(self)} models of {len(self.names)} variables"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled_ensemble, (self._belief.to_bytes(False),)
+
 
 class Fit:
     """What was learned from data: a posterior over causal models.
@@ -337,6 +340,10 @@ class Fit:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (self._belief.to_bytes(False), self._form, self._said, self._data)
+
+
+def _unpickled_ensemble(belief: bytes) -> Ensemble:
+    return Ensemble(_seabed.Belief.from_bytes(belief, "a pickle"))
 
 
 def _unpickled(belief: bytes, form: dict[str, Any], said: dict[str, Any], data: Dataset | None) -> Fit:
