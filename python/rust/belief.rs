@@ -6,14 +6,15 @@ use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use seabed::belief::{self, GraphBelief};
-use seabed::data::DataSummary;
+use seabed::data::{DataSummary, position};
 use seabed::design::{self, Constraints, NamedConstraints};
+use seabed::effects::{Effects, Span, simulated_spans};
 use seabed::evaluate::{held_out_log_likelihood, scores_observed};
 use seabed::graph::Dag;
 use seabed::num::random::{Purpose, Seed};
 use seabed::observer::{Progress, Stopped};
 use seabed::scm::{Ensemble, Scm};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::graphs::dag_of;
@@ -152,6 +153,46 @@ impl Belief {
             Ok(all)
         })?;
         Ok(PyArray1::from_vec(py, rows))
+    }
+
+    /// Total effects of every variable on every other one, as the JSON of `seabed effects --json` lists them; `spans` are
+    /// those of some variables, by name.
+    #[pyo3(signature = (spans, seed, threads=None, progress=None))]
+    fn effects(
+        &self,
+        py: Python<'_>,
+        spans: Vec<(String, f64, f64)>,
+        seed: u64,
+        threads: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        watched(py, threads, progress.as_ref(), |observer| {
+            let (models, seed) = (self.models(), Seed::new(seed));
+            let names = models.names();
+            let mut all: Vec<Span> = match &self.summary {
+                Some(data) => data.variables.iter().map(|known| Span::new(known.low, known.high)).collect(),
+                None => simulated_spans(models, seed),
+            };
+            for (name, low, high) in &spans {
+                let unknown = || Failure::settings(format!("spans: there is no variable {name:?}"));
+                let node = position(names, name).ok_or_else(unknown)?;
+                if low == high || !low.is_finite() || !high.is_finite() {
+                    let message = format!("spans: {name:?} from {low} to {high}: give two different numbers");
+                    return Err(Failure::settings(message));
+                }
+                all[node] = Span::new(*low, *high);
+            }
+            let sources: Vec<usize> = (0..names.len()).collect();
+            let found = Effects::default().of(models, &sources, &all, seed, observer);
+            let found = found.map_err(|stopped| Failure::new("Stopped", stopped))?;
+            let named = found.iter().map(|effect| {
+                let mut value = json!(effect);
+                value["from"] = json!(names[effect.from]);
+                value["to"] = json!(names[effect.to]);
+                value
+            });
+            Ok(named.collect::<Value>().to_string())
+        })
     }
 
     /// Scores against the truth, as JSON.

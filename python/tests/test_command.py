@@ -98,6 +98,15 @@ def test_evaluate(cli: Cli, data_csv: str, world: seabed.World, fit: seabed.Fit,
     assert seabed.evaluate(fit.median_graph, world) == theirs
 
 
+def test_effects(cli: Cli, fit: seabed.Fit) -> None:
+    fit.save("belief.npz")
+    theirs = json.loads(cli("effects", "belief.npz", "--span", "X1=0:2", "--seed", 3, "--json"))["effects"]
+    ours = fit.effects(spans={"X1": (0, 2)}, seed=3)
+    for ours_key, key in (("source", "from"), ("target", "to"), ("mean", "mean"), ("not_zero", "not_zero")):
+        assert ours[ours_key].tolist() == [one[key] for one in theirs]
+    assert ours[["low", "high"]].to_numpy().tolist() == [one["interval"] for one in theirs]
+
+
 def test_a_campaign_goes_back_and_forth(cli: Cli, world: seabed.World, data: seabed.Dataset) -> None:
     lab = seabed.Campaign.new("cells.lab", data=data, seed=3)
     first = lab.propose(2, posterior="mcmc-linear")

@@ -48,6 +48,23 @@ def test_everything_public_is_documented(name: str, what: object) -> None:
             assert inspect.getdoc(function), f"{name}.{member} has no documentation"
 
 
+@pytest.mark.parametrize(
+    ("kind", "methods"),
+    [
+        (seabed.Dataset, "read write to_pandas dropna append"),
+        (seabed.Fit, "to_networkx effects save load plot svg"),
+        (seabed.Ensemble, "model predict"),
+        (seabed.Batch, "to_pandas plot"),
+        (seabed.Experiment, "ask tell abandon fit from_json load"),
+        (seabed.Campaign, "new add propose form record amend undo status"),
+        (seabed.World, "sample run"),
+    ],
+)
+def test_the_main_methods_have_examples(kind: type, methods: str) -> None:
+    lacking = [name for name in methods.split() if "Examples\n---" not in (inspect.getdoc(getattr(kind, name)) or "")]
+    assert lacking == []
+
+
 @pytest.mark.parametrize("place", ["docs/guide/python.md", "python/README.md"])
 def test_the_guide_runs_from_top_to_bottom(place: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / place).read_text()

@@ -94,6 +94,18 @@ def test_predictions_are_those_of_the_models(fit: seabed.Fit) -> None:
     pd.testing.assert_frame_equal(rows, pickle.loads(pickle.dumps(fit.ensemble)).predict({"X2": 2.0}, n=3))
 
 
+def test_effects_are_those_of_the_models(fit: seabed.Fit) -> None:
+    found = fit.effects()
+    assert len(found) == 12 and (found["low"] <= found["high"]).all()
+    assert ((found["positive"] + found["negative"]).between(0, 1.000001)).all() and found["not_zero"].between(0, 1).all()
+    fit.save("belief.npz")
+    pd.testing.assert_frame_equal(found, seabed.Fit.load("belief.npz").effects(threads=1))
+    assert len(fit.effects(spans={"X1": (0, 1)})) == 12
+    for spans in ({"X1": 3}, {"X1": (1, 1)}, {"Y": (0, 1)}):
+        with pytest.raises(seabed.SettingsError, match="spans"):
+            fit.effects(spans=spans)  # type: ignore[arg-type]
+
+
 def test_a_batch_is_a_table_and_a_form(fit: seabed.Fit) -> None:
     batch = seabed.design(fit, 3, replicates=2, seed=1)
     assert len(batch) == 3 and batch.frame.shape == (3, 7) and [trial.rows for trial in batch] == [2, 2, 2]
@@ -180,6 +192,8 @@ def test_worlds_answer(world: seabed.World, tmp_path: Path) -> None:
     genes = seabed.worlds.genes(5, seed=2)
     assert genes.sample(2, {genes.names[0]: 0.0}).shape == (2, 5)
     assert pickle.loads(pickle.dumps(genes)).names == genes.names
+    genes.save(tmp_path / "genes.xml")
+    assert seabed.worlds.load(tmp_path / "genes.xml").graph.equals(genes.graph)
 
 
 def test_the_models_are_checked_against_the_data(world: seabed.World) -> None:

@@ -86,6 +86,13 @@ class Belief:
     def predict(
         self, samples: int, settings: _Settings, seed: int, threads: int | None = None
     ) -> npt.NDArray[np.float64]: ...
+    def effects(
+        self,
+        spans: Sequence[tuple[str, float, float]],
+        seed: int,
+        threads: int | None = None,
+        progress: _Progress = None,
+    ) -> str: ...
     def scores(self, truth: _Rows, threads: int | None = None, progress: _Progress = None) -> str: ...
     def held_out_log_likelihood(self, table: Table) -> float: ...
 

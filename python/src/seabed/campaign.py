@@ -89,6 +89,13 @@ class Campaign:
         Returns
         -------
         Campaign
+
+        Examples
+        --------
+        >>> import seabed
+        >>> can = {"dose": {"unit": "nM", "intervene": True, "bounds": (0, 10)}, "growth": {}}
+        >>> seabed.Campaign.new("new.lab", variables=can).variables["name"].tolist()
+        ['dose', 'growth']
         """
         if variables is None and data is None:
             raise SettingsError("give the variables, or data to draft them from")
@@ -165,6 +172,14 @@ class Campaign:
         -------
         dict
             Counts: rows, known, interventional, incomplete; notes on what was guessed about a file, and warnings.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> lab = seabed.Campaign.new("add.lab", data=world.sample(50))
+        >>> lab.add(world.sample(5, seed=2))["rows"]
+        5
         """
         left_out = [ignore] if isinstance(ignore, str) else list(ignore)
         options = reading_json(left_out, separator, decimal, encoding, sheet, missing)
@@ -216,6 +231,14 @@ class Campaign:
         -------
         Batch
             Every trial has the name of its experiment, ``id``, as in :meth:`form`.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> lab = seabed.Campaign.new("propose.lab", data=world.sample(50))
+        >>> [trial.id for trial in lab.propose(2, posterior="mcmc-linear")]
+        ['E001', 'E002']
         """
         dashed = {key.replace("_", "-"): value for key, value in (posterior_options or {}).items()}
         design = {key.replace("_", "-"): value for key, value in (design_options or {}).items()}
@@ -253,6 +276,15 @@ class Campaign:
         -------
         DataFrame
             One row per outcome: experiment, replicate, intervention_targets, the variables, status, note.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> lab = seabed.Campaign.new("form.lab", data=world.sample(50))
+        >>> batch = lab.propose(2, posterior="mcmc-linear")
+        >>> lab.form()["experiment"].tolist()
+        ['E001', 'E002']
         """
         if proposal is None:
             rounds = self.status()["rounds"]
@@ -281,6 +313,17 @@ class Campaign:
         -------
         dict
             Counts: done, failed, changed, known, blank; extra experiments and warnings.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> lab = seabed.Campaign.new("record.lab", data=world.sample(50))
+        >>> batch = lab.propose(2, posterior="mcmc-linear")
+        >>> form = lab.form()
+        >>> form.loc[:, world.names] = world.run(batch).to_pandas()[world.names].to_numpy()
+        >>> lab.record(form)["done"]
+        2
         """
         name, content = _form(form)
         return _told(self._file.record(name, content, False, again, note))
@@ -313,6 +356,18 @@ class Campaign:
         -------
         dict
             As of :meth:`record`.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> lab = seabed.Campaign.new("amend.lab", data=world.sample(50))
+        >>> batch = lab.propose(2, posterior="mcmc-linear")
+        >>> form = lab.form()
+        >>> form.loc[:, world.names] = world.run(batch).to_pandas()[world.names].to_numpy()
+        >>> recorded = lab.record(form)
+        >>> lab.amend("E001", status="failed", note="wrong tube")["changed"]
+        1
         """
         if values is not None or status is not None:
             if not isinstance(what, str):
@@ -331,6 +386,16 @@ class Campaign:
         -------
         str
             What was undone.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> lab = seabed.Campaign.new("undo.lab", data=world.sample(50))
+        >>> batch = lab.propose(2, posterior="mcmc-linear")
+        >>> undone = lab.undo()
+        >>> lab.status()["pending"]
+        []
         """
         return self._file.undo()
 
@@ -353,6 +418,14 @@ class Campaign:
         -------
         dict
             What ``seabed lab status --json`` prints.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> lab = seabed.Campaign.new("status.lab", data=world.sample(50))
+        >>> lab.status()["rows"]
+        50
         """
         with shown(progress) as callback:
             text = self._file.status(learn, next_batch, checked_threads(threads), callback)

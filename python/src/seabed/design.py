@@ -123,6 +123,14 @@ class Batch(Sequence[Trial]):
         -------
         DataFrame
             A column per variable, and ``intervention_targets``; when it is filled in, it can be told or fitted.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> learned = seabed.fit(world.sample(50), posterior="bootstrap", draws=5)
+        >>> seabed.design(learned, batch=2).to_pandas().columns.tolist()
+        ['X1', 'X2', 'X3', 'intervention_targets']
         """
         records: list[dict[str, Any]] = []
         for trial in self.trials:
@@ -142,6 +150,13 @@ class Batch(Sequence[Trial]):
         Returns
         -------
         matplotlib.axes.Axes
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> learned = seabed.fit(world.sample(50), posterior="bootstrap", draws=5)
+        >>> axes = seabed.design(learned, batch=2).plot()  # doctest: +SKIP
         """
         from .plots import plot_batch
 

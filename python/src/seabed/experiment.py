@@ -171,6 +171,15 @@ class Experiment:
         -------
         Batch
             Every trial has a number, ``id``.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> exp = seabed.Experiment(world.names, posterior="bootstrap", posterior_options={"draws": 5})
+        >>> exp.tell(world.sample(50))
+        >>> len(exp.ask(2)), len(exp.pending)
+        (2, 2)
         """
         with self._lock, shown(self._progress) as callback:
             loop = self._told()
@@ -198,6 +207,17 @@ class Experiment:
             which nothing was measured (None or NaN) failed, and is abandoned.
         interventions : optional
             Of plain data, as for :class:`Dataset`.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> exp = seabed.Experiment(world.names, posterior="bootstrap", posterior_options={"draws": 5})
+        >>> exp.tell(world.sample(50))
+        >>> batch = exp.ask(2)
+        >>> exp.tell(batch, world.run(batch))
+        >>> len(exp.data)
+        52
         """
         if isinstance(data, (Batch, Trial)):
             with self._lock:
@@ -220,6 +240,16 @@ class Experiment:
         ----------
         trials : Batch, Trial, number of a trial, or several; optional
             All by default.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> exp = seabed.Experiment(world.names, posterior="bootstrap", posterior_options={"draws": 5})
+        >>> exp.tell(world.sample(50))
+        >>> exp.abandon(exp.ask(2))
+        >>> exp.pending
+        []
         """
         with self._lock:
             self._abandon(trials)
@@ -237,7 +267,17 @@ class Experiment:
         self._pending = [trial for trial in self._pending if trial.id not in numbers]
 
     def fit(self) -> Fit:
-        """What is believed after all data."""
+        """What is believed after all data.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> exp = seabed.Experiment(world.names, posterior="bootstrap", posterior_options={"draws": 5})
+        >>> exp.tell(world.sample(50))
+        >>> exp.fit().names
+        ['X1', 'X2', 'X3']
+        """
         with self._lock, shown(self._progress) as callback:
             loop = self._told()
             parts = loop.fit(self._threads, callback)
@@ -272,6 +312,15 @@ class Experiment:
             JSON.
         threads, progress : optional
             As for :class:`Experiment`; they are not saved.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> exp = seabed.Experiment(world.names, posterior="bootstrap", posterior_options={"draws": 5})
+        >>> exp.tell(world.sample(50))
+        >>> seabed.Experiment.from_json(exp.to_json()).data == exp.data
+        True
         """
         try:
             saved = json.loads(text)
@@ -305,7 +354,18 @@ class Experiment:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int | None = None, progress: Progress = None) -> Experiment:
-        """What :meth:`save` wrote."""
+        """What :meth:`save` wrote.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> exp = seabed.Experiment(world.names, posterior="bootstrap", posterior_options={"draws": 5})
+        >>> exp.tell(world.sample(50))
+        >>> exp.save("experiment.json")
+        >>> len(seabed.Experiment.load("experiment.json").data)
+        50
+        """
         text = read_bytes(path).decode(errors="replace")
         return cls.from_json(text, threads=threads, progress=progress)
 

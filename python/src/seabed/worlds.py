@@ -79,6 +79,13 @@ class World:
         -------
         Dataset
             The same rows as of ``seabed simulate``.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> world.sample(3, {"X1": 0.5}).targets
+        [('X1',), ('X1',), ('X1',)]
         """
         if isinstance(n, bool) or not hasattr(n, "__index__") or int(n) < 1:
             raise SettingsError(f"n = {n!r}: give a whole number from 1 on")
@@ -99,6 +106,13 @@ class World:
         -------
         Dataset
             One row per outcome.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> world.run([{"X1": 1.0}, {"X2": 0.0}]).targets
+        [('X1',), ('X2',)]
         """
         found: Dataset | None = None
         seen: dict[tuple[tuple[str, float], ...], int] = {}
@@ -373,12 +387,12 @@ def genes(
 
 
 def load(path: str | os.PathLike[str]) -> World:
-    """The model of a JSON file, as :meth:`World.save` or ``seabed simulate --save-scm`` wrote it.
+    """What :meth:`World.save` wrote: the model of a JSON file, as of ``seabed simulate --save-scm``, or a gene network (SBML).
 
     Parameters
     ----------
     path : path
-        A .json file.
+        A .json or .xml file; :func:`genes` says more about how a network is measured.
 
     Examples
     --------
@@ -389,4 +403,6 @@ def load(path: str | os.PathLike[str]) -> World:
     """
     name = os.fspath(path)
     text = read_bytes(path).decode(errors="replace")
+    if text.lstrip().startswith("<"):
+        return genes(network=name)
     return World(_seabed.World.from_json(text, name))
