@@ -9,7 +9,7 @@ use seabed::belief::{self, GraphBelief};
 use seabed::data::{DataSummary, position};
 use seabed::design::{self, Constraints, NamedConstraints};
 use seabed::effects::{Effects, Span, simulated_spans};
-use seabed::evaluate::{held_out_log_likelihood, scores_observed};
+use seabed::evaluate::{held_out_log_likelihood_observed, scores_observed};
 use seabed::graph::Dag;
 use seabed::num::random::{Purpose, Seed};
 use seabed::observer::{Progress, Stopped};
@@ -214,9 +214,10 @@ impl Belief {
 
     /// Mean log-density of a row in nats; the columns must be those of the belief.
     fn held_out_log_likelihood(&self, py: Python<'_>, table: &Table) -> PyResult<f64> {
-        quick(py, || {
+        watched(py, Some(1), None, |observer| {
             let data = table.dataset()?.reordered(self.models().names())?;
-            Ok(held_out_log_likelihood(self.models(), &data))
+            let found = held_out_log_likelihood_observed(self.models(), &data, observer);
+            found.map_err(|stopped| Failure::new("Stopped", stopped))
         })
     }
 }

@@ -120,7 +120,7 @@ def test_a_batch_is_a_table_and_a_form(fit: seabed.Fit) -> None:
 
 
 def test_a_batch_says_what_it_decides_and_what_to_beware_of(fit: seabed.Fit) -> None:
-    batch = seabed.design(fit, 2, seed=1, bounds={name: (80.0, 90.0) for name in fit.names})
+    batch = seabed.design(fit, 2, seed=1, bounds={name: (8000.0, 9000.0) for name in fit.names})
     words = ("decides", "makes clearer", "no single edge")
     assert all(trial.decides.startswith(words) and trial.decides in repr(batch) for trial in batch)
     assert batch.frame["decides"].tolist() == [trial.decides for trial in batch]

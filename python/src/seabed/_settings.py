@@ -65,7 +65,7 @@ def as_pairs(settings: Any, key: str) -> list[tuple[str, float]]:
     return [(str(name), as_number(value, f"{key}[{name!r}]")) for name, value in settings.items()]
 
 
-def as_text(value: Any, key: str) -> str | None:
+def as_text(value: object, key: str) -> str | None:
     """A text, or None."""
     if value is not None and not isinstance(value, str):
         raise SettingsError(f"{key} = {value!r}: give a text")

@@ -234,7 +234,8 @@ class Fit:
         if self._findings is None:
             table = None if self._data is None else self._data._table
             text = "[]" if table is None else _seabed.checks(table, self._belief, self._threads)
-            self._findings = json.loads(text)
+            found: list[dict[str, Any]] = json.loads(text)
+            self._findings = found
         return self._findings
 
     @property
