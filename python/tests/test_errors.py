@@ -48,7 +48,7 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("arrow text", DataError, "'x'", lambda: seabed.Dataset(_with("pyarrow").table({"x": ["u"]}))),
     ("arrow categories", DataError, "categories", lambda: seabed.Dataset(_polars_categories())),
     ("no rows", DataError, "no rows", lambda: seabed.Dataset(FRAME[:0])),
-    ("no columns", DataError, "no variables|no rows", lambda: seabed.Dataset(pd.DataFrame(index=range(3)))),
+    ("no columns", DataError, "no variables", lambda: seabed.Dataset(pd.DataFrame(index=range(3)))),
     ("empty list", DataError, "no rows", lambda: seabed.Dataset([])),
     ("infinite", DataError, "inf", lambda: seabed.Dataset({"x": [1.0, np.inf]})),
     ("same name twice", DataError, "both called", lambda: seabed.Dataset(np.ones((2, 2)), names=["a", "a"])),

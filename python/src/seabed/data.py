@@ -90,6 +90,8 @@ class Dataset:
         if TARGETS_COLUMN in left_out:
             targets = None
         names_ = [found[k] for k in wanted]
+        if not names_:
+            raise DataError("there are no variables; at least one column of numbers is needed")
         given = targets if interventions is None else interventions
         sets, set_of_row = _target_sets(given, names_, rows)
         try:
