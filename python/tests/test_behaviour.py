@@ -147,7 +147,7 @@ except KeyboardInterrupt:
         ("bootstrap", 2000, 0.5, {"draws": 100_000}),
         ("dibs-nonlinear", 1000, 0.5, {"steps": 100_000, "all_steps": True}),
         ("design", 300, 0.5, {}),
-        ("predict", 300, 0.5, {}),
+        ("predict", 300, 0.2, {}),
         ("propose", 300, 1.0, {"draws": 2000, "chains": 8}),
         ("study", 10, 1.0, {}),
     ],

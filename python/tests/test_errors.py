@@ -147,6 +147,9 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("a saved list", SettingsError, "no saved", lambda: seabed.Experiment.from_json("[1]")),
     ("version in words", SettingsError, "version", lambda: seabed.Experiment.from_json('{"seabed-experiment": "x"}')),
     ("values in words", SettingsError, "'a'", lambda: seabed.Experiment({"a": ["x"]})),
+    ("bounds are no dict", SettingsError, "bounds", lambda: seabed.Experiment(["a"], bounds=3)),  # type: ignore[arg-type]
+    ("a range of one number", SettingsError, "value_range", lambda: seabed.Experiment(["a"], value_range=3)),  # type: ignore[arg-type]
+    ("forbidden is no list", SettingsError, "forbidden", lambda: seabed.Experiment(["a"], forbidden=3)),  # type: ignore[arg-type]
     ("levels in words", SettingsError, "levels", lambda: seabed.Experiment(["a"], levels={"a": 3})),  # type: ignore[dict-item]
     ("no variables to set", SettingsError, "variables", lambda: seabed.Experiment({"a": 3, "b": None})),
     # Laboratory and studies

@@ -14,7 +14,7 @@ from . import _seabed
 from ._frames import frame_of
 from ._progress import Progress, checked_seed, checked_threads, shown
 from ._settings import as_json, as_number, as_pairs, as_text
-from .data import TARGETS_COLUMN, DataLike, Dataset, as_dataset
+from .data import TARGETS_COLUMN, DataLike, as_dataset
 from .errors import SettingsError
 from .posterior import Fit
 
@@ -268,11 +268,11 @@ def constraints_json(
     else:
         low, high = _pair(value_range if value_range is not None else (-10.0, 10.0), "value_range")
         usual = {name: {"levels": {"range": [low, high]}, "cost": 1.0} for name in names}
-    bounds, levels, cost = _by_name(bounds, "bounds"), _by_name(levels, "levels"), _by_name(cost, "cost")
-    wanted = None if targets is None else _listed(targets, names, "targets")
-    refused = _listed(forbidden, names, "forbidden")
+    bounds, levels, cost = by_name(bounds, "bounds"), by_name(levels, "levels"), by_name(cost, "cost")
+    wanted = None if targets is None else names_in(targets, names, "targets")
+    refused = names_in(forbidden, names, "forbidden")
     for key, given in (("bounds", bounds), ("levels", levels), ("cost", cost)):
-        _listed(given, names, key)
+        names_in(given, names, key)
     both = [name for name in bounds if name in levels]
     if both:
         raise SettingsError(f"{both[0]!r} has both bounds and levels; give only one of them")
@@ -301,7 +301,8 @@ def constraints_json(
     return as_json(form, dashes=False)
 
 
-def _listed(given: Iterable[str], names: list[str], key: str) -> list[str]:
+def names_in(given: Iterable[str], names: list[str], key: str) -> list[str]:
+    """Names of variables, one or several, as a list."""
     if not isinstance(given, Iterable):
         raise SettingsError(f"{key} = {given!r}: give a list of names")
     listed = [given] if isinstance(given, str) else list(given)
@@ -314,10 +315,11 @@ def _listed(given: Iterable[str], names: list[str], key: str) -> list[str]:
 def _numbers(values: Any, key: str) -> list[float]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise SettingsError(f"{key} = {values!r}: give a list of numbers")
-    return [asas_number(value, key) for value in values]
+    return [as_number(value, key) for value in values]
 
 
-def _by_name(given: Any, key: str) -> dict[str, Any]:
+def by_name(given: Any, key: str) -> dict[str, Any]:
+    """What is said of some variables, as a dict."""
     if given is not None and not isinstance(given, Mapping):
         raise SettingsError(f"{key} = {given!r}: give a dict by the names of the variables")
     return {str(name): value for name, value in (given or {}).items()}

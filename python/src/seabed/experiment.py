@@ -17,7 +17,7 @@ from ._frames import typed
 from ._progress import Progress, checked_seed, checked_threads, shown
 from ._settings import Knowledge, as_number, as_text, knowledge_json, posterior_json
 from .data import TARGETS_COLUMN, DataLike, Dataset, as_dataset
-from .design import Batch, Bounds, Trial, constraints_json, made, request_json
+from .design import Batch, Bounds, Trial, by_name, constraints_json, made, names_in, request_json
 from .errors import DataError, SeabedError, SettingsError
 from .posterior import Fit
 from .posterior import made as made_fit
@@ -91,32 +91,30 @@ class Experiment:
         self._names = [str(name) for name in variables]
         if not self._names:
             raise SettingsError("variables: give at least one name")
-        bounds = dict(bounds or {})
-        levels = {
-            name: list(values_) if isinstance(values_, Iterable) else values_ for name, values_ in (levels or {}).items()
-        }
-        forbidden = [forbidden] if isinstance(forbidden, str) else list(forbidden)
+        limits = {name: _plain(pair) for name, pair in by_name(bounds, "bounds").items()}
+        only = {name: _plain(values_) for name, values_ in by_name(levels, "levels").items()}
+        refused = names_in(forbidden, self._names, "forbidden")
         if isinstance(variables, Mapping):
             for name, can in variables.items():
                 if can is None:
-                    forbidden.append(str(name))
+                    refused.append(str(name))
                 elif isinstance(can, tuple) and len(can) == 2:
-                    bounds[str(name)] = can
+                    limits[str(name)] = list(can)
                 elif isinstance(can, Iterable) and not isinstance(can, str):
-                    levels[str(name)] = [as_number(value, f"variables[{name!r}]") for value in can]
+                    only[str(name)] = [as_number(value, f"variables[{name!r}]") for value in can]
                 else:
                     raise SettingsError(f"variables[{name!r}] = {can!r}: give None, (low, high) or a list of values")
         self._choice: dict[str, Any] = {
             "goal": as_text(goal, "goal"),
             "strategy": strategy,
             "utility": utility,
-            "values": values if isinstance(values, (str, int, float)) else list(values),
-            "targets": None if targets is None else [targets] if isinstance(targets, str) else list(targets),
-            "forbidden": forbidden,
-            "value_range": None if value_range is None else list(value_range),
-            "bounds": {name: list(pair) if isinstance(pair, Iterable) else pair for name, pair in bounds.items()},
-            "levels": levels,
-            "cost": dict(cost or {}),
+            "values": _plain(values),
+            "targets": None if targets is None else names_in(targets, self._names, "targets"),
+            "forbidden": refused,
+            "value_range": _plain(value_range),
+            "bounds": limits,
+            "levels": only,
+            "cost": by_name(cost, "cost"),
             "experiment_cost": experiment_cost,
             "max_repeats": max_repeats,
             "max_targets": max_targets,
@@ -448,6 +446,11 @@ class Experiment:
             self._take(Dataset(values[kept], names=self._names, interventions=targets))
         numbers = {trial.id for trial in trials}
         self._pending = [trial for trial in self._pending if trial.id not in numbers]
+
+
+def _plain(value: Any) -> Any:
+    """As JSON can keep it; what is wrong with it is told where it is used."""
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, (str, Mapping)) else value
 
 
 def _outcome_frame(outcomes: Any, names: list[str], expected: list[Trial]) -> pd.DataFrame:
