@@ -14,8 +14,10 @@ html_title = f"seabed {version}"
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autosummary_generate = True
-numpydoc_show_class_members = True
-numpydoc_class_members_toctree = False
+# What scikit-learn adds to an estimator has links into its own site.
+autodoc_default_options = {"members": True, "exclude-members": "set_fit_request, set_score_request"}
+# Each member has its own entry.
+numpydoc_show_class_members = False
 # Links to other projects need the network; the site is whole without them.
 intersphinx_mapping = {}
 myst_enable_extensions = ["deflist"]

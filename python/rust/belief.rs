@@ -6,13 +6,15 @@ use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use seabed::belief::{self, GraphBelief};
-use seabed::data::DataSummary;
-use seabed::design;
-use seabed::evaluate::{held_out_log_likelihood, scores_observed};
+use seabed::data::{DataSummary, position};
+use seabed::design::{self, Constraints, NamedConstraints};
+use seabed::effects::{Effects, Span, simulated_spans};
+use seabed::evaluate::{held_out_log_likelihood_observed, scores_observed};
 use seabed::graph::Dag;
 use seabed::num::random::{Purpose, Seed};
+use seabed::observer::{Progress, Stopped};
 use seabed::scm::{Ensemble, Scm};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::graphs::dag_of;
@@ -72,6 +74,13 @@ impl Belief {
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// What can be set to what unless the user says otherwise, as JSON: what the data of the fit held, where that is known.
+    fn remembered_constraints(&self) -> Option<String> {
+        let allowed = Constraints::remembered(self.summary.as_deref()?);
+        let form = NamedConstraints::new(&allowed, self.models().names());
+        Some(serde_json::to_string(&form).expect("plain numbers"))
+    }
+
     #[getter]
     fn names(&self) -> Vec<String> {
         self.models().names().to_vec()
@@ -128,10 +137,15 @@ impl Belief {
         seed: u64,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let rows = watched(py, threads, None, |_| {
+        let rows = watched(py, threads, None, |observer| {
             let design = intervention(&settings, self.models().names())?;
             let mut all = Vec::new();
+            let count = self.models().draws().len() as u64;
             for (k, draw) in self.models().draws().iter().enumerate() {
+                let what = format_args!("draws");
+                if !observer.progress(&Progress { done: k as u64, all: count, what }) {
+                    return Err(Failure::new("Stopped", Stopped));
+                }
                 let stream = Seed::new(seed).stream(Purpose::Noise).at(k as u64);
                 let columns = Scm::sample(draw, samples, &design, stream);
                 all.extend((0..samples).flat_map(|row| columns.iter().map(move |column| column[row])));
@@ -139,6 +153,46 @@ impl Belief {
             Ok(all)
         })?;
         Ok(PyArray1::from_vec(py, rows))
+    }
+
+    /// Total effects of every variable on every other one, as the JSON of `seabed effects --json` lists them; `spans` are
+    /// those of some variables, by name.
+    #[pyo3(signature = (spans, seed, threads=None, progress=None))]
+    fn effects(
+        &self,
+        py: Python<'_>,
+        spans: Vec<(String, f64, f64)>,
+        seed: u64,
+        threads: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        watched(py, threads, progress.as_ref(), |observer| {
+            let (models, seed) = (self.models(), Seed::new(seed));
+            let names = models.names();
+            let mut all: Vec<Span> = match &self.summary {
+                Some(data) => data.variables.iter().map(|known| Span::new(known.low, known.high)).collect(),
+                None => simulated_spans(models, seed),
+            };
+            for (name, low, high) in &spans {
+                let unknown = || Failure::settings(format!("spans: there is no variable {name:?}"));
+                let node = position(names, name).ok_or_else(unknown)?;
+                if low == high || !low.is_finite() || !high.is_finite() {
+                    let message = format!("spans: {name:?} from {low} to {high}: give two different numbers");
+                    return Err(Failure::settings(message));
+                }
+                all[node] = Span::new(*low, *high);
+            }
+            let sources: Vec<usize> = (0..names.len()).collect();
+            let found = Effects::default().of(models, &sources, &all, seed, observer);
+            let found = found.map_err(|stopped| Failure::new("Stopped", stopped))?;
+            let named = found.iter().map(|effect| {
+                let mut value = json!(effect);
+                value["from"] = json!(names[effect.from]);
+                value["to"] = json!(names[effect.to]);
+                value
+            });
+            Ok(named.collect::<Value>().to_string())
+        })
     }
 
     /// Scores against the truth, as JSON.
@@ -160,9 +214,10 @@ impl Belief {
 
     /// Mean log-density of a row in nats; the columns must be those of the belief.
     fn held_out_log_likelihood(&self, py: Python<'_>, table: &Table) -> PyResult<f64> {
-        quick(py, || {
+        watched(py, Some(1), None, |observer| {
             let data = table.dataset()?.reordered(self.models().names())?;
-            Ok(held_out_log_likelihood(self.models(), &data))
+            let found = held_out_log_likelihood_observed(self.models(), &data, observer);
+            found.map_err(|stopped| Failure::new("Stopped", stopped))
         })
     }
 }

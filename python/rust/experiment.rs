@@ -126,7 +126,7 @@ impl Loop {
             let graphs = asked.graphs().cloned();
             *campaign = asked;
             let mut value = batch_as_json(&batch, &designer);
-            value["form"]["warnings"] = batch_warnings(&batch, campaign.data()).into();
+            value["form"]["warnings"] = batch_warnings(&batch, Some(campaign.data())).into();
             Ok((value.to_string(), Belief::of(models, graphs)))
         };
         watched(py, threads, progress.as_ref(), |observer| self.with(|campaign| ask(campaign, observer)))

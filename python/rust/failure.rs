@@ -70,10 +70,18 @@ of_class! {
     "FileError": ScmFileError, BeliefFileError, NetworkFileError;
 }
 
+/// Options that messages about files name as the command does, as the arguments they are here.
+pub fn in_python(message: &str) -> String {
+    let options = ["ignore", "separator", "decimal", "encoding", "sheet", "missing"];
+    options.iter().fold(message.to_string(), |text, name| {
+        text.replace(&format!("--{name} "), &format!("{name}=")).replace(&format!("--{name}"), name)
+    })
+}
+
 impl From<DataError> for Failure {
     fn from(error: DataError) -> Self {
         match error.kind() {
-            seabed::ErrorKind::Input => Self::data(error),
+            seabed::ErrorKind::Input => Self::data(in_python(&error.to_string())),
             seabed::ErrorKind::Environment => Self::new("FileError", error),
             seabed::ErrorKind::Stopped => Self::new("Stopped", error),
         }
@@ -124,6 +132,6 @@ impl From<StudyError> for Failure {
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         let class = if matches!(error, LabError::Stopped) { "Stopped" } else { "CampaignError" };
-        Self::new(class, error)
+        Self::new(class, in_python(&error.to_string()))
     }
 }

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use seabed::data::ReadOptions;
-use seabed::design::{DesignError, Strategy};
+use seabed::design::{DesignError, Strategy, reasons};
 use seabed::posterior::PosteriorSettings;
 use seabed::settings::Keys;
 use seabed_lab::{
@@ -15,7 +14,7 @@ use seabed_lab::{
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::settings::object;
+use crate::settings::{object, read_options};
 use crate::table::Table;
 use crate::watch::{quick, watched};
 
@@ -68,7 +67,7 @@ impl LabFile {
     }
 
     /// Adds the rows of a file.
-    #[pyo3(signature = (data, again, only_new, ignore, note, progress=None))]
+    #[pyo3(signature = (data, again, only_new, options, note, progress=None))]
     #[allow(clippy::too_many_arguments)] // as the caller names them
     fn add(
         &self,
@@ -76,16 +75,17 @@ impl LabFile {
         data: PathBuf,
         again: bool,
         only_new: bool,
-        ignore: Vec<String>,
+        options: &str,
         note: String,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<String> {
         watched(py, None, progress.as_ref(), |observer| {
-            let read = ReadOptions::ignoring(&ignore);
+            let read = read_options(options)?;
             let added = self.open()?.add(&data, &AddOptions { again, only_new, read, note }, observer)?;
             Ok(json!({
                 "action": added.action, "rows": added.rows, "known": added.known,
-                "interventional": added.interventional, "incomplete": added.incomplete, "warnings": added.warnings,
+                "interventional": added.interventional, "incomplete": added.incomplete, "notes": added.notes,
+                "warnings": added.warnings,
             })
             .to_string())
         })
@@ -118,9 +118,13 @@ impl LabFile {
             };
             let unit = proposed.strategy.parts().0.unit();
             let sentences = proposed.designed.forecast.map_or(Vec::new(), |forecast| forecast.sentences());
-            let evaluated = &proposed.designed.evaluated;
-            Ok(json!({"form": proposed, "unit": unit, "sentences": sentences, "evaluated": evaluated})
-                .to_string())
+            let designed = &proposed.designed;
+            let decides: Vec<String> = designed.batch.iter().map(|chosen| reasons(&chosen.decides)).collect();
+            let evaluated = &designed.evaluated;
+            Ok(json!({
+                "form": proposed, "unit": unit, "sentences": sentences, "decides": decides, "evaluated": evaluated,
+            })
+            .to_string())
         })
     }
 
@@ -182,18 +186,21 @@ impl LabFile {
         })
     }
 
-    /// What is pending, what was learned, as JSON; with `learn`, after learning from all data.
-    #[pyo3(signature = (learn, threads=None, progress=None))]
+    /// What is pending, what was learned, as JSON; with `learn`, after learning from all data; with `next_batch`, also what
+    /// another batch like the last one would teach.
+    #[pyo3(signature = (learn, next_batch, threads=None, progress=None))]
     fn status(
         &self,
         py: Python<'_>,
         learn: bool,
+        next_batch: bool,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<String> {
         watched(py, threads, progress.as_ref(), |observer| {
             let mut lab = self.open()?;
-            let summary = if learn { lab.learned_summary(false, observer)? } else { lab.summary()? };
+            let summary =
+                if learn || next_batch { lab.learned_summary(next_batch, observer)? } else { lab.summary()? };
             Ok(json!(summary).to_string())
         })
     }

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use seabed::checks::CheckError;
 use seabed::data::{DataSummary, Dataset, Names, far_values, traps};
-use seabed::design::{Batch, DesignRecord, Designer};
+use seabed::design::{Batch, DesignRecord, Designer, ceiling, reasons};
 use seabed::num::random::Seed;
 use seabed::posterior::{Fit, Start};
 use seabed::scm::Scm;
@@ -103,9 +103,10 @@ pub fn batch_as_json(batch: &Batch, designer: &Designer) -> Value {
     let mut form = json!(batch);
     form["strategy"] = json!(designer.strategy);
     let sentences = batch.forecast.as_ref().map_or(Vec::new(), |forecast| forecast.sentences());
+    let decides: Vec<String> = batch.chosen.iter().map(|chosen| reasons(&chosen.decides)).collect();
     let record = DesignRecord::new(batch, 0.0);
     json!({
-        "form": form, "evaluated": record.evaluated, "sentences": sentences,
+        "form": form, "evaluated": record.evaluated, "sentences": sentences, "decides": decides,
         "unit": designer.strategy.parts().0.unit(), "names": batch.names.to_vec(),
     })
 }
@@ -118,11 +119,12 @@ pub fn pending(
     designs.iter().map(|design| settings::intervention(design, names)).collect()
 }
 
-/// What to beware of in the data and in what was chosen.
-pub fn batch_warnings(batch: &Batch, data: &Dataset) -> Vec<String> {
+/// What to beware of in the data, where they are known, and in what was chosen, in the order of the command.
+pub fn batch_warnings(batch: &Batch, data: Option<&Dataset>) -> Vec<String> {
     let settings = batch.chosen.iter().flat_map(|chosen| chosen.design.settings().iter().copied());
-    let mut warnings = traps(data);
-    warnings.extend(far_values(data, settings));
+    let mut warnings = data.map_or(Vec::new(), traps);
+    warnings.extend(data.map_or(Vec::new(), |data| far_values(data, settings)));
+    warnings.extend(ceiling(batch.information.nats, batch.entropy).map(str::to_string));
     warnings
 }
 
@@ -153,7 +155,7 @@ pub fn design(
         let mut value = batch_as_json(&batch, &designer);
         value["form"]["edge_entropy"] = json!(belief.models().edge_entropy());
         let data = table.map(|table| table.dataset()?.reordered(names).map_err(Failure::from)).transpose()?;
-        value["form"]["warnings"] = json!(data.map_or(Vec::new(), |data| batch_warnings(&batch, &data)));
+        value["form"]["warnings"] = json!(batch_warnings(&batch, data.as_ref()));
         Ok(value.to_string())
     })
 }

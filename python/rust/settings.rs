@@ -1,11 +1,14 @@
 //! Settings from Python, as JSON, into the library's types: unknown keys are named, with the nearest known one.
 
-use seabed::data::{Names, closest, did_you_mean, position};
+use std::str::FromStr;
+
+use seabed::data::{Names, ReadOptions, closest, did_you_mean, position};
 use seabed::design::{Constraints, Designer, Goal, NamedConstraints, Strategy};
 use seabed::posterior::mcmc::EdgePrior;
 use seabed::posterior::{Knowledge, KnowledgeForm, Posterior, PosteriorKind, PosteriorSettings};
 use seabed::scm::Intervention;
 use seabed::settings::Keys;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -125,6 +128,35 @@ pub fn draws_of(posterior: &Posterior) -> usize {
         Posterior::Dibs(dibs) => dibs.particles,
         _ => 1,
     }
+}
+
+/// How a file is written, where it does not tell by itself.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ReadForm {
+    ignore: Vec<String>,
+    separator: Option<String>,
+    decimal: Option<String>,
+    encoding: Option<String>,
+    sheet: Option<String>,
+    missing: Vec<String>,
+}
+
+/// How a file is read.
+pub fn read_options(text: &str) -> Result<ReadOptions, Failure> {
+    fn named<T: FromStr<Err = String>>(key: &str, name: Option<String>) -> Result<Option<T>, Failure> {
+        let parsed = name.map(|name| name.parse()).transpose();
+        parsed.map_err(|error| Failure::settings(format!("{key}: {error}")))
+    }
+    let form: ReadForm = serde_json::from_str(text).map_err(Failure::settings)?;
+    Ok(ReadOptions {
+        ignore: form.ignore,
+        separator: named("separator", form.separator)?,
+        decimal: named("decimal", form.decimal)?,
+        encoding: named("encoding", form.encoding)?,
+        sheet: form.sheet,
+        missing: form.missing,
+    })
 }
 
 /// What can be set to what, by name.

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use seabed::data::{
-    DataError, Dataset, Names, ReadOptions, check_names, closest, did_you_mean, position, read_tables,
-    write_table,
+    DataError, Dataset, Names, check_names, closest, did_you_mean, position, read_tables, write_table,
 };
 use seabed::design::{Constraints, NamedConstraints};
 use seabed::graph::NodeSet;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, in_python};
+use crate::settings;
 use crate::watch::{quick, watched};
 
 /// Measurements and who was intervened on.
@@ -101,19 +101,20 @@ impl Table {
         quick(py, || Ok(Self { content: Arc::new(content(names, columns, &sets, set_of_row)?) }))
     }
 
-    /// From a file, .csv or .parquet; also what is unusual about it, as sentences.
+    /// From a file, its complete rows; also what was guessed and what is unusual about it, as sentences.
     #[staticmethod]
-    #[pyo3(signature = (path, ignore, progress=None))]
+    #[pyo3(signature = (path, options, progress=None))]
     fn read(
         py: Python<'_>,
         path: PathBuf,
-        ignore: Vec<String>,
+        options: &str,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(Self, Vec<String>)> {
         watched(py, None, progress.as_ref(), |observer| {
-            let loaded = read_tables(&[path], &ReadOptions::ignoring(&ignore), observer)?;
-            let warnings = loaded.warnings.iter().map(ToString::to_string).collect();
-            Ok((Self::of(loaded.dataset), warnings))
+            let loaded = read_tables(&[path], &settings::read_options(options)?, observer)?;
+            let warnings = loaded.warnings.iter().map(|warning| in_python(&warning.to_string()));
+            let notes = loaded.notes.iter().map(|note| in_python(note));
+            Ok((Self::of(loaded.dataset), notes.chain(warnings).collect()))
         })
     }
 

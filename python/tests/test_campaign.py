@@ -34,6 +34,8 @@ def test_from_data_to_a_report(lab: seabed.Campaign, world: seabed.World) -> Non
     assert lab.undo().startswith("action")
     status = lab.status(learn=True)
     assert status["rows"] == 67 and status["rounds"][0]["done"] == 2 and not status["not_yet_learned"]
+    assert status["next_information"] is None
+    assert lab.status(next_batch=True)["next_information"] is not None
     assert lab.edge_probabilities is not None and lab.edge_probabilities.shape == (4, 4)
     page = lab.report("report.html")
     assert Path("report.html").read_text() == page and "round 1" in page
@@ -54,6 +56,12 @@ def test_variables_are_said_by_a_dict(data: seabed.Dataset) -> None:
     for trial in lab.propose(4, posterior="mcmc-linear", strategy="random", goal="effect=X1,X4"):
         ((name, value),) = trial.targets.items()
         assert (name == "X1" and 0 <= value <= 2) or (name == "X2" and value in (0.0, 1.0))
+
+
+def test_replicates_are_rows_of_the_form(lab: seabed.Campaign) -> None:
+    batch = lab.propose(2, posterior="mcmc-linear", replicates=2, posterior_options={"draws": 20})
+    assert [trial.rows for trial in batch] == [2, 2] and len(batch.to_pandas()) == 4 == len(lab.form())
+    assert all(trial.decides and trial.decides in repr(batch) for trial in batch)
 
 
 def test_known_rows_are_refused(lab: seabed.Campaign, data: seabed.Dataset, world: seabed.World) -> None:

@@ -49,8 +49,10 @@ def test_fit_and_design(posterior: str, options: Any, arguments: list[Any], cli:
     cli("fit", data_csv, "--posterior", posterior, "--seed", 11, "--out", "theirs.json", *arguments)
     assert Path("ours.json").read_bytes() == Path("theirs.json").read_bytes()
 
-    # A belief in a file has no data whose traps could be told.
+    # A belief in a file has no data whose traps could be told, but remembers their range.
     fit = seabed.Fit.load("theirs.npz")
+    printed = cli("design", "theirs.npz", "--batch", 3, "--seed", 4, "--samples", 30, "--json")
+    same(seabed.design(fit, 3, seed=4, samples=30).to_json(), printed)
     printed = cli("design", "theirs.npz", "--batch", 3, "--seed", 4, "--samples", 30, "--range", "-2:2", "--json")
     same(seabed.design(fit, 3, seed=4, samples=30, value_range=(-2, 2)).to_json(), printed)
 
@@ -94,6 +96,15 @@ def test_evaluate(cli: Cli, data_csv: str, world: seabed.World, fit: seabed.Fit,
     fit.median_graph.astype(int).to_csv("median.csv", index=False)
     theirs = json.loads(cli("evaluate", "--truth", "truth.csv", "--estimate", "median.csv", "--json"))
     assert seabed.evaluate(fit.median_graph, world) == theirs
+
+
+def test_effects(cli: Cli, fit: seabed.Fit) -> None:
+    fit.save("belief.npz")
+    theirs = json.loads(cli("effects", "belief.npz", "--span", "X1=0:2", "--seed", 3, "--json"))["effects"]
+    ours = fit.effects(spans={"X1": (0, 2)}, seed=3)
+    for ours_key, key in (("source", "from"), ("target", "to"), ("mean", "mean"), ("not_zero", "not_zero")):
+        assert ours[ours_key].tolist() == [one[key] for one in theirs]
+    assert ours[["low", "high"]].to_numpy().tolist() == [one["interval"] for one in theirs]
 
 
 def test_a_campaign_goes_back_and_forth(cli: Cli, world: seabed.World, data: seabed.Dataset) -> None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import pickle
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import seabed
+
+pl = pytest.importorskip("polars", reason="polars is not installed, so nothing is tested with it")
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed, so nothing is tested with it")
+pytest.importorskip("hypothesis", reason="hypothesis is not installed, so nothing is tested with it")
+
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
 
 NAMES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters=";", exclude_categories=("C", "Z")), min_size=1, max_size=8),
@@ -150,6 +154,33 @@ def test_rows_with_gaps_are_held_refused_by_a_fit_and_left_out() -> None:
     assert data.dropna().targets == [(), (), ("a",)]
     with pytest.raises(seabed.DataError, match='row 2, column "a"'):
         seabed.fit(data, "bootstrap")
+
+
+def test_rows_with_gaps_of_a_file_are_left_out_with_a_warning() -> None:
+    Path("gaps.csv").write_text("a,b\n1,2\n,3\n4,NA\n5,6.5\n")
+    with pytest.warns(UserWarning, match="2 of 4 rows are set aside"):
+        assert seabed.Dataset.read("gaps.csv").values.tolist() == [[1.0, 2.0], [5.0, 6.5]]
+    held = seabed.Dataset(pd.read_csv("gaps.csv"))
+    assert held.missing == 2 and held.append({"b": [1.0], "a": [2.0]}).missing == 2
+    assert held.append(held).shape == (8, 2)
+    with pytest.raises(seabed.DataError, match="differ"):
+        held.append({"a": [1.0], "c": [1.0]})
+
+
+def test_how_a_file_is_written_can_be_said() -> None:
+    Path("odd.txt").write_bytes("a;b;µ\n1,5;2;-999\n2,5;1;1\n0,5;3,5;2\n".encode("latin-1"))
+    said = {"separator": "semicolon", "decimal": "comma", "encoding": "latin-1"}
+    with pytest.warns(UserWarning, match="1 of 3 rows is set aside"):
+        data = seabed.Dataset.read("odd.txt", missing=["-999"], **said)  # type: ignore[arg-type]
+    assert data.names == ["a", "b", "µ"] and data.values.tolist() == [[2.5, 1.0, 1.0], [0.5, 3.5, 2.0]]
+    assert len(seabed.Dataset.read("odd.txt", ignore=["µ"], **said)) == 3  # type: ignore[arg-type]
+    with pytest.warns(UserWarning, match="semicolon"):
+        seabed.Dataset.read("odd.txt", ignore=["µ"], encoding="latin-1")
+    Path("text.csv").write_text("a,b\n1,high\n2,low\n")
+    with pytest.raises(seabed.DataError, match="ignore="):
+        seabed.Dataset.read("text.csv")
+    with pytest.raises(seabed.SettingsError, match="separator"):
+        seabed.Dataset.read("text.csv", separator="dot")
 
 
 def test_columns_can_be_left_out_and_data_are_matched_by_name() -> None:

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 import seabed
@@ -26,6 +24,15 @@ def design(**arguments: Any) -> Any:
     return seabed.design(fit(), 1, **arguments)
 
 
+def _with(package: str) -> Any:
+    return pytest.importorskip(package, reason=f"{package} is not installed, so nothing is tested with it")
+
+
+def _polars_categories() -> Any:
+    pl = _with("polars")
+    return pl.DataFrame({"x": pl.Series(["u"], dtype=pl.Categorical)})
+
+
 def told() -> seabed.Experiment:
     experiment = seabed.Experiment(["a", "b"], posterior="bootstrap", posterior_options={"draws": 3})
     experiment.tell(OK)
@@ -38,10 +45,10 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("dates", DataError, "'x'", lambda: seabed.Dataset({"x": pd.to_datetime(["2020-01-01"])})),
     ("complex", DataError, "'x'", lambda: seabed.Dataset({"x": [1j]})),
     ("categories", DataError, "ignore", lambda: seabed.Dataset({"x": pd.Categorical(["u", "v"])})),
-    ("arrow text", DataError, "'x'", lambda: seabed.Dataset(pa.table({"x": ["u"]}))),
-    ("arrow categories", DataError, "categories", lambda: seabed.Dataset(pl.DataFrame({"x": pl.Series(["u"], dtype=pl.Categorical)}))),
+    ("arrow text", DataError, "'x'", lambda: seabed.Dataset(_with("pyarrow").table({"x": ["u"]}))),
+    ("arrow categories", DataError, "categories", lambda: seabed.Dataset(_polars_categories())),
     ("no rows", DataError, "no rows", lambda: seabed.Dataset(FRAME[:0])),
-    ("no columns", DataError, "", lambda: seabed.Dataset(pd.DataFrame(index=range(3)))),
+    ("no columns", DataError, "no variables", lambda: seabed.Dataset(pd.DataFrame(index=range(3)))),
     ("empty list", DataError, "no rows", lambda: seabed.Dataset([])),
     ("infinite", DataError, "inf", lambda: seabed.Dataset({"x": [1.0, np.inf]})),
     ("same name twice", DataError, "both called", lambda: seabed.Dataset(np.ones((2, 2)), names=["a", "a"])),
@@ -53,7 +60,7 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("names of a frame", SettingsError, "names", lambda: seabed.Dataset(FRAME, names=["c", "d"])),
     ("a number", DataError, "int", lambda: seabed.Dataset(3)),
     ("a path", DataError, "read", lambda: seabed.Dataset("data.csv")),
-    ("lists of different lengths", DataError, "", lambda: seabed.Dataset({"a": [1], "b": [1, 2]})),
+    ("lists of different lengths", DataError, "no table", lambda: seabed.Dataset({"a": [1], "b": [1, 2]})),
     ("list of lists", DataError, "dicts", lambda: seabed.Dataset([[1, 2]])),
     ("unknown target", DataError, "'c'|\"c\"", lambda: seabed.Dataset(OK, interventions=[["c"], None, None, None])),
     ("too few sets of targets", DataError, "4 rows", lambda: seabed.Dataset(OK, interventions=[None])),
@@ -62,8 +69,8 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("targets as numbers", DataError, "names", lambda: seabed.Dataset(OK, interventions=[[1], None, None, None])),
     ("unknown column to ignore", DataError, "'c'", lambda: seabed.Dataset(OK, ignore=["c"])),
     ("no such file", DataError, "nowhere.csv", lambda: seabed.Dataset.read("nowhere.csv")),
-    ("unknown kind of file", DataError, "", lambda: seabed.Dataset.read("data.xyz")),
-    ("unwritable", FileError, "", lambda: seabed.Dataset(OK).write("no/such/folder/data.csv")),
+    ("unknown kind of file", DataError, "unknown file type", lambda: seabed.Dataset.read("data.xyz")),
+    ("unwritable", FileError, "no/such/folder", lambda: seabed.Dataset(OK).write("no/such/folder/data.csv")),
     ("other variables", DataError, "differ", lambda: seabed.Dataset(OK).append({"a": [1.0], "c": [1.0]})),
     # Fit
     ("unknown posterior", SettingsError, "did you mean", lambda: seabed.fit(OK, "mcmc-liner")),
@@ -80,10 +87,15 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("unknown key of knowledge", KnowledgeError, "forbiden", lambda: fit(knowledge={"forbiden": []})),
     ("unknown name in knowledge", KnowledgeError, "c", lambda: fit(knowledge={"required": [("a", "c")]})),
     ("cycle in knowledge", KnowledgeError, "cycle|both", lambda: fit(knowledge={"required": [("a", "b"), ("b", "a")]})),
+    ("tiers are no lists", KnowledgeError, "tiers", lambda: fit(knowledge={"tiers": 3})),
+    ("a tier is no list", KnowledgeError, "tiers", lambda: fit(knowledge={"tiers": ["a", "b"]})),
+    ("edges are no list", KnowledgeError, "forbidden", lambda: fit(knowledge={"forbidden": 3})),
+    ("predict with a text", SettingsError, "do", lambda: fit().ensemble.predict({"a": "x"})),
+    ("predict is no experiment", SettingsError, "no experiment", lambda: fit().ensemble.predict(3)),  # type: ignore[arg-type]
     ("edge of three", KnowledgeError, "no edge", lambda: fit(knowledge={"forbidden": [("a", "b", "c")]})),
     ("values too large", DataError, "too large", lambda: seabed.fit({"a": [1e200, 1, 2, 3], "b": [1, 2, 3, 5]}, "bootstrap")),
     ("file of another kind", SettingsError, ".npz", lambda: fit().save("belief.txt")),
-    ("not a belief", FileError, "", lambda: (open("x.npz", "wb").write(b"nonsense"), seabed.Fit.load("x.npz"))),
+    ("not a belief", FileError, "x.npz", lambda: (open("x.npz", "wb").write(b"nonsense"), seabed.Fit.load("x.npz"))),
     ("no such belief", FileError, "x.npz", lambda: seabed.Fit.load("x.npz")),
     ("no such draw", SettingsError, "draw", lambda: fit().to_networkx(99)),
     ("no such model", SettingsError, "draw", lambda: fit().ensemble.model(99)),
@@ -100,7 +112,12 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("bounds and levels", SettingsError, "both", lambda: design(bounds={"a": (0, 1)}, levels={"a": [0]})),
     ("bounds upside down", SettingsError, "a", lambda: design(bounds={"a": (2, 1)})),
     ("half of a bound", SettingsError, "bounds", lambda: design(bounds={"a": 3})),
-    ("nothing can be set", SettingsError, "", lambda: design(forbidden=["a", "b"])),
+    ("nothing can be set", SettingsError, "at least one target", lambda: design(forbidden=["a", "b"])),
+    ("levels are no list", SettingsError, "levels", lambda: design(levels={"a": 3})),
+    ("costs are no dict", SettingsError, "cost", lambda: design(cost=3)),
+    ("targets are no list", SettingsError, "targets", lambda: design(targets=3)),
+    ("goal is no text", SettingsError, "goal", lambda: design(goal=3)),
+    ("pending is no list", SettingsError, "pending", lambda: design(pending=3)),
     ("negative cost", SettingsError, "cost", lambda: design(cost={"a": -1})),
     ("not a goal", SettingsError, "edge=A,B", lambda: design(goal="fame")),
     ("unknown name in goal", SettingsError, "c", lambda: design(goal="parents=c")),
@@ -111,6 +128,9 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("unknown mechanism", SettingsError, "linear", lambda: seabed.worlds.er(mechanism="magic")),  # type: ignore[arg-type]
     ("no samples", SettingsError, "n = 0", lambda: seabed.worlds.er(nodes=3).sample(0)),
     ("do to an unknown variable", SettingsError, "Y", lambda: seabed.worlds.er(nodes=3).sample(1, {"Y": 1.0})),
+    ("run a number", SettingsError, "no experiment", lambda: seabed.worlds.er(nodes=3).run([3])),
+    ("run no list", SettingsError, "batch", lambda: seabed.worlds.er(nodes=3).run(3)),
+    ("noise is no number", SettingsError, "noise_sd", lambda: seabed.worlds.er(noise_sd="loud")),  # type: ignore[arg-type]
     ("a factor below 0", WorldError, "factor", lambda: seabed.worlds.genes(5).sample(1, {"G1": -1.0})),
     ("truth with a cycle", DataError, "cycle", lambda: seabed.shd(np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]), np.zeros((3, 3)))),
     ("probabilities as a graph", DataError, "0 and 1", lambda: seabed.shd(np.zeros((2, 2)), np.full((2, 2), 0.3))),
@@ -123,6 +143,14 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("too few outcomes", DataError, "2 outcomes", lambda: _tell(2, {"a": [1.0], "b": [1.0]})),
     ("not pending", SettingsError, "99", lambda: told().abandon([99])),
     ("not a saved experiment", SettingsError, "no saved", lambda: seabed.Experiment.from_json("{}")),
+    ("half a saved experiment", SettingsError, "damaged", lambda: seabed.Experiment.from_json('{"seabed-experiment": 1}')),
+    ("a saved list", SettingsError, "no saved", lambda: seabed.Experiment.from_json("[1]")),
+    ("version in words", SettingsError, "version", lambda: seabed.Experiment.from_json('{"seabed-experiment": "x"}')),
+    ("values in words", SettingsError, "'a'", lambda: seabed.Experiment({"a": ["x"]})),
+    ("bounds are no dict", SettingsError, "bounds", lambda: seabed.Experiment(["a"], bounds=3)),  # type: ignore[arg-type]
+    ("a range of one number", SettingsError, "value_range", lambda: seabed.Experiment(["a"], value_range=3)),  # type: ignore[arg-type]
+    ("forbidden is no list", SettingsError, "forbidden", lambda: seabed.Experiment(["a"], forbidden=3)),  # type: ignore[arg-type]
+    ("levels in words", SettingsError, "levels", lambda: seabed.Experiment(["a"], levels={"a": 3})),  # type: ignore[dict-item]
     ("no variables to set", SettingsError, "variables", lambda: seabed.Experiment({"a": 3, "b": None})),
     # Laboratory and studies
     ("not a campaign", CampaignError, "campaign", lambda: (open("x.lab", "w").write("x"), seabed.Campaign("x.lab"))),
@@ -154,7 +182,7 @@ def test_bad_input(kind: type[SeabedError], said: str, call: Callable[[], Any]) 
 
 
 def test_there_are_at_least_fifty_cases() -> None:
-    assert len(CASES) >= 50
+    assert len(CASES) >= 50 and all(said for _, _, said, _ in CASES)
 
 
 def test_classes_are_what_python_users_catch() -> None:

@@ -7,7 +7,6 @@ import pickle
 import warnings
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -30,6 +29,7 @@ def test_a_fit_has_what_people_look_at(fit: seabed.Fit, data: seabed.Dataset) ->
 
 
 def test_graphs_become_networkx(fit: seabed.Fit) -> None:
+    nx = pytest.importorskip("networkx", reason="networkx is not installed, so nothing is tested with it")
     median = fit.to_networkx()
     assert isinstance(median, nx.DiGraph) and list(median.nodes) == fit.names
     assert all(attributes["probability"] > 0.5 for *_, attributes in median.edges(data=True))
@@ -78,9 +78,9 @@ def test_files_and_pickles_give_the_same_belief(fit: seabed.Fit) -> None:
         pd.testing.assert_frame_equal(loaded.edge_probabilities, fit.edge_probabilities)
         assert loaded.data is None and loaded.diagnostics == {} and "Fit" in repr(loaded)
         assert json.loads(loaded.to_json())["names"] == fit.names
-        # Without the data, values are chosen within the given range.
-        one = seabed.design(loaded, 1, value_range=(-1, 1), seed=2)
-        assert one == seabed.design(fit, 1, value_range=(-1, 1), seed=2)
+        for given in ({}, {"value_range": (-1, 1)}):
+            # Values are chosen as from the data, which the file remembers in brief.
+            assert seabed.design(loaded, 2, seed=2, **given).trials == seabed.design(fit, 2, seed=2, **given).trials
     again = pickle.loads(pickle.dumps(fit))
     assert again.to_json() == fit.to_json() and again.data == fit.data and again.notes == fit.notes
     assert np.load("belief.npz", allow_pickle=False) is not None
@@ -91,11 +91,24 @@ def test_predictions_are_those_of_the_models(fit: seabed.Fit) -> None:
     assert rows.shape == (3 * len(fit.weights), 4) and (rows["X2"] == 2.0).all()
     pd.testing.assert_frame_equal(rows, fit.ensemble.predict({"X2": 2.0}, n=3, threads=1))
     assert fit.ensemble.model(0).keys() and "models" in repr(fit.ensemble)
+    pd.testing.assert_frame_equal(rows, pickle.loads(pickle.dumps(fit.ensemble)).predict({"X2": 2.0}, n=3))
+
+
+def test_effects_are_those_of_the_models(fit: seabed.Fit) -> None:
+    found = fit.effects()
+    assert len(found) == 12 and (found["low"] <= found["high"]).all()
+    assert ((found["positive"] + found["negative"]).between(0, 1.000001)).all() and found["not_zero"].between(0, 1).all()
+    fit.save("belief.npz")
+    pd.testing.assert_frame_equal(found, seabed.Fit.load("belief.npz").effects(threads=1))
+    assert len(fit.effects(spans={"X1": (0, 1)})) == 12
+    for spans in ({"X1": 3}, {"X1": (1, 1)}, {"Y": (0, 1)}):
+        with pytest.raises(seabed.SettingsError, match="spans"):
+            fit.effects(spans=spans)  # type: ignore[arg-type]
 
 
 def test_a_batch_is_a_table_and_a_form(fit: seabed.Fit) -> None:
     batch = seabed.design(fit, 3, replicates=2, seed=1)
-    assert len(batch) == 3 and batch.frame.shape == (3, 6) and [trial.rows for trial in batch] == [2, 2, 2]
+    assert len(batch) == 3 and batch.frame.shape == (3, 7) and [trial.rows for trial in batch] == [2, 2, 2]
     assert batch.strategy == "greedy-edges" and batch.expected_gain > 0 and batch.forecast
     form = batch.to_pandas()
     assert form.shape == (6, 5)
@@ -104,6 +117,16 @@ def test_a_batch_is_a_table_and_a_form(fit: seabed.Fit) -> None:
     assert len(batch.evaluated) >= len(batch)
     assert "do(" in repr(batch) and "<table" in batch._repr_html_()
     assert pickle.loads(pickle.dumps(batch)) == batch
+
+
+def test_a_batch_says_what_it_decides_and_what_to_beware_of(fit: seabed.Fit) -> None:
+    batch = seabed.design(fit, 2, seed=1, bounds={name: (8000.0, 9000.0) for name in fit.names})
+    words = ("decides", "makes clearer", "no single edge")
+    assert all(trial.decides.startswith(words) and trial.decides in repr(batch) for trial in batch)
+    assert batch.frame["decides"].tolist() == [trial.decides for trial in batch]
+    # Far from all that was measured.
+    assert batch.warnings and all(f"warning: {sentence}" in repr(batch) for sentence in batch.warnings)
+    assert "<b>warning:</b>" in batch._repr_html_() and "..." not in batch._repr_html_()
 
 
 def test_constraints_hold(fit: seabed.Fit) -> None:
@@ -138,6 +161,7 @@ def test_own_experiments_are_scored(fit: seabed.Fit) -> None:
 
 
 def test_metrics_take_any_kind_of_graph(world: seabed.World) -> None:
+    pytest.importorskip("networkx", reason="networkx is not installed, so nothing is tested with it")
     truth = world.graph
     reversed_ = truth.T
     for of in (lambda g: g, lambda g: g.to_numpy(), lambda g: g.astype(int), seabed.to_networkx, lambda g: g.to_numpy().tolist()):
@@ -168,6 +192,8 @@ def test_worlds_answer(world: seabed.World, tmp_path: Path) -> None:
     genes = seabed.worlds.genes(5, seed=2)
     assert genes.sample(2, {genes.names[0]: 0.0}).shape == (2, 5)
     assert pickle.loads(pickle.dumps(genes)).names == genes.names
+    genes.save(tmp_path / "genes.xml")
+    assert seabed.worlds.load(tmp_path / "genes.xml").graph.equals(genes.graph)
 
 
 def test_the_models_are_checked_against_the_data(world: seabed.World) -> None:

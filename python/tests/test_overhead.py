@@ -6,7 +6,6 @@ import tracemalloc
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 import seabed
@@ -27,6 +26,7 @@ def test_a_table_is_copied_once(kind: str) -> None:
     if kind == "pandas":
         table = pd.DataFrame(values, columns=names, copy=False)
     if kind == "arrow":
+        pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed, so nothing is tested with it")
         table = pa.table({name: values[:, k] for k, name in enumerate(names)})
     # Whatever was used before: the next peak is this test's.
     with open("/proc/self/clear_refs", "w") as reset:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as xml
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import pytest
-from matplotlib import pyplot
-from matplotlib.axes import Axes
 
 import seabed
 
 from .test_study import small
+
+matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed, so nothing is tested with it")
+matplotlib.use("Agg")
+
+from matplotlib import pyplot  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

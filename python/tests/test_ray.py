@@ -49,11 +49,7 @@ def test_the_same_bytes(shared: bool, expected: Any) -> None:  # noqa: F811
     assert seabed.ray.run(study).equals(results)
 
 
-@pytest.mark.parametrize("shared", [True, False])
-def test_a_worker_killed_in_the_middle_loses_nothing(shared: bool, expected: Any) -> None:  # noqa: F811
-    study = seabed.Study(long(), "study")
-    killed: list[int] = []
-
+def kill_one_at_work(study: seabed.Study, shared: bool, killed: list[int]) -> threading.Thread:
     def kill() -> None:
         deadline = time.monotonic() + 90
         while time.monotonic() < deadline:
@@ -69,11 +65,29 @@ def test_a_worker_killed_in_the_middle_loses_nothing(shared: bool, expected: Any
 
     thread = threading.Thread(target=kill)
     thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_worker_killed_in_the_middle_loses_nothing(shared: bool, expected: Any) -> None:  # noqa: F811
+    study = seabed.Study(long(), "study")
+    killed: list[int] = []
+    thread = kill_one_at_work(study, shared, killed)
     results = seabed.ray.run(study, shared_folder=shared)
     thread.join()
     assert len(killed) == 1
     assert files("study") == expected["long"]
     assert not results.duplicated(["run", "round"]).any() and len(results) == 6 * 5
+
+
+def test_too_many_losses_are_an_error_of_the_study() -> None:
+    study = seabed.Study(long(), "study")
+    killed: list[int] = []
+    thread = kill_one_at_work(study, True, killed)
+    with pytest.raises(seabed.StudyError, match="lost more than 0 times"):
+        seabed.ray.run(study, retries=0)
+    thread.join()
+    assert len(killed) == 1
 
 
 def test_an_interrupted_study_goes_on(expected: Any) -> None:  # noqa: F811

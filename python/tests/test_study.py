@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import seabed
-from seabed.study import run_one
+from seabed.study import _Watch, run_one
 
 
 def small(**changes: Any) -> dict[str, Any]:
@@ -82,13 +82,17 @@ def test_threads_and_processes(expected: Any) -> None:
 
 
 def test_joblib(expected: Any) -> None:
-    from joblib import Parallel
-
-    seabed.Study(small(), "joblib").run(Parallel(n_jobs=2))
-    assert files("joblib") == expected["small"]
+    joblib = pytest.importorskip("joblib", reason="joblib is not installed, so nothing is tested with it")
+    told: list[int] = []
+    parallel = joblib.Parallel(n_jobs=2, return_as="generator_unordered")
+    seabed.Study(small(), "joblib").run(parallel, progress=lambda done, *_: told.append(done))
+    assert files("joblib") == expected["small"] and told == [1, 2, 3, 4]
+    seabed.Study(small(), "at once").run(joblib.Parallel(n_jobs=2))
+    assert files("at once") == expected["small"]
 
 
 def test_dask(expected: Any) -> None:
+    pytest.importorskip("distributed", reason="dask is not installed, so nothing is tested with it")
     from distributed import Client, LocalCluster
 
     with (
@@ -144,6 +148,20 @@ def test_an_interrupted_study_goes_on(expected: Any) -> None:
     assert 2 <= (study.runs["state"] == "finished").sum() < 6
     study.run(jobs=2)
     assert files("stopped") == expected["long"]
+
+
+def test_runs_of_another_process_are_told() -> None:
+    seabed.Study(small(), "shared").run()
+
+    def watch_of(*outcomes: str) -> _Watch:
+        watch = _Watch(4, 0, None)
+        for index, outcome in enumerate(outcomes):
+            watch.ended(index, outcome, None)
+        return watch
+
+    with pytest.warns(UserWarning, match="1 of 4 runs is being made by another process"):
+        seabed.Study(None, "shared")._finish(watch_of("finished", "elsewhere", "finished", "finished"))
+    assert watch_of("finished", "elsewhere").done == 1
 
 
 def test_failed_runs_are_told_and_the_others_are_kept() -> None:

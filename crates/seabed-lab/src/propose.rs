@@ -128,6 +128,7 @@ struct ExperimentForm<'a> {
     experiment: String,
     #[serde(serialize_with = "as_object")]
     targets: &'a [(String, f64)],
+    rows: usize,
     information: f64,
     standard_error: f64,
     gain: f64,
@@ -140,6 +141,7 @@ impl<'a> ExperimentForm<'a> {
         Self {
             experiment: experiment_name(*id),
             targets: &record.targets,
+            rows: record.rows.unwrap_or(1),
             information: record.information,
             standard_error: record.standard_error,
             gain: record.gain,

@@ -5,10 +5,12 @@ use seabed::data::{Dataset, Names};
 use seabed::design::Goal;
 use seabed::evaluate::{
     SortabilityError, answer_scores, area_under_roc, average_precision, brier, calibration,
-    expected_calibration_error, held_out_log_likelihood, scores, scores_with_cycles, sortability,
+    expected_calibration_error, held_out_log_likelihood, held_out_log_likelihood_observed, scores,
+    scores_with_cycles, sortability,
 };
 use seabed::graph::{Dag, Node, NodeSet, sid};
 use seabed::num::random::{Purpose, Seed};
+use seabed::observer::Progress;
 use seabed::scm::{Ensemble, Intervention, Linear, Mechanism, Scm};
 use seabed::world::World;
 use serde::Deserialize;
@@ -419,6 +421,8 @@ fn held_out_log_likelihood_is_the_log_of_a_mean_of_densities() {
     let mixture = |row: &dyn Fn(f64) -> f64| (0.25 * row(0.0) + 0.75 * row(2.0)).ln();
     let expected = (mixture(&|m| normal(0.5, m) * normal(1.0, m)) + mixture(&|m| normal(-1.0, m))) / 2.0;
     assert_close(held_out_log_likelihood(&ensemble, &data), expected);
+    let at_once = |_: &Progress<'_>| false;
+    assert!(held_out_log_likelihood_observed(&ensemble, &data, &at_once).is_err(), "it hears a wish to stop");
 }
 
 /// The truth predicts new interventional outcomes better than a model without edges.

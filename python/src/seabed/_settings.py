@@ -12,7 +12,7 @@ import numpy as np
 from ._seabed import posteriors as _posteriors
 from .errors import KnowledgeError, SettingsError
 
-__all__ = ["Knowledge", "as_json", "knowledge_json", "posterior_json"]
+__all__ = ["Knowledge", "as_json", "as_number", "as_pairs", "as_text", "knowledge_json", "posterior_json"]
 
 #: Forbidden and required edges and tiers: a dict, or None.
 Knowledge: TypeAlias = "Mapping[str, Any] | None"
@@ -50,6 +50,28 @@ def _plain(value: Any, key: str) -> Any:
     raise SettingsError(f"{key} = {value!r}: a {type(value).__name__} is not what is expected here")
 
 
+def as_number(value: Any, key: str) -> float:
+    """A number, whatever kind of number it is."""
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise SettingsError(f"{key} = {value!r}: give a number") from error
+
+
+def as_pairs(settings: Any, key: str) -> list[tuple[str, float]]:
+    """What is set to what, as pairs."""
+    if not isinstance(settings, Mapping):
+        raise SettingsError(f"{key}: {settings!r} is no experiment; write {{'A': 1.5}}")
+    return [(str(name), as_number(value, f"{key}[{name!r}]")) for name, value in settings.items()]
+
+
+def as_text(value: object, key: str) -> str | None:
+    """A text, or None."""
+    if value is not None and not isinstance(value, str):
+        raise SettingsError(f"{key} = {value!r}: give a text")
+    return value
+
+
 def as_json(settings: Mapping[str, Any], *, dashes: bool = True) -> str:
     """The settings that are not None; ``_`` in names becomes ``-``."""
     given = {
@@ -81,6 +103,8 @@ def posterior_json(posterior: str, options: Mapping[str, Any]) -> str:
 
 def _edges(value: Any, key: str) -> list[list[str]]:
     listed: list[list[str]] = []
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise KnowledgeError(f"{key} = {value!r}: write [('A', 'B')] for A -> B")
     for edge in value:
         if isinstance(edge, str) or not isinstance(edge, Iterable):
             raise KnowledgeError(f"{key}: {edge!r} is no edge; write [('A', 'B')] for A -> B")
@@ -89,6 +113,13 @@ def _edges(value: Any, key: str) -> list[list[str]]:
             raise KnowledgeError(f"{key}: {edge!r} is no edge; write [('A', 'B')] for A -> B")
         listed.append(pair)
     return listed
+
+
+def _tiers(value: Any) -> list[list[str]]:
+    listed = list(value) if isinstance(value, Iterable) else [value]
+    if any(isinstance(tier, str) or not isinstance(tier, Iterable) for tier in listed):
+        raise KnowledgeError(f"tiers = {value!r}: write [['A'], ['B', 'C']], the earliest first")
+    return [[str(name) for name in tier] for tier in listed]
 
 
 def knowledge_json(knowledge: Knowledge) -> str | None:
@@ -100,7 +131,7 @@ def knowledge_json(knowledge: Knowledge) -> str | None:
     unknown = [str(key) for key in knowledge if key not in ("forbidden", "required", "tiers")]
     if unknown:
         raise KnowledgeError(f"knowledge: unknown key {unknown[0]!r}; the keys are forbidden, required and tiers")
-    tiers = [[str(name) for name in tier] for tier in knowledge.get("tiers", [])]
+    tiers = _tiers(knowledge.get("tiers", []))
     form = {
         "forbidden": _edges(knowledge.get("forbidden", []), "forbidden"),
         "required": _edges(knowledge.get("required", []), "required"),

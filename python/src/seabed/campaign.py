@@ -18,8 +18,8 @@ from . import _seabed
 from ._files import read_bytes, write_atomically
 from ._frames import frame_of, typed
 from ._progress import Progress, checked_seed, checked_threads, shown
-from ._settings import as_json
-from .data import DataLike, Dataset, as_dataset
+from ._settings import as_json, as_number, as_text
+from .data import DataLike, Dataset, as_dataset, reading_json
 from .design import Batch, made
 from .errors import CampaignError, SettingsError
 
@@ -53,7 +53,7 @@ class Campaign:
 
     def __init__(self, path: str | os.PathLike[str], *, wait: float = 30.0) -> None:
         self._path = Path(path)
-        self._wait = float(wait)
+        self._wait = as_number(wait, "wait")
         self._file = _seabed.LabFile(os.fspath(self._path), self._wait)
 
     @classmethod
@@ -89,6 +89,13 @@ class Campaign:
         Returns
         -------
         Campaign
+
+        Examples
+        --------
+        >>> import seabed
+        >>> can = {"dose": {"unit": "nM", "intervene": True, "bounds": (0, 10)}, "growth": {}}
+        >>> seabed.Campaign.new("new.lab", variables=can).variables["name"].tolist()
+        ['dose', 'growth']
         """
         if variables is None and data is None:
             raise SettingsError("give the variables, or data to draft them from")
@@ -134,6 +141,11 @@ class Campaign:
         again: bool = False,
         only_new: bool = False,
         ignore: Iterable[str] = (),
+        separator: str | None = None,
+        decimal: str | None = None,
+        encoding: str | None = None,
+        sheet: str | None = None,
+        missing: Iterable[str] = (),
         note: str = "",
         progress: Progress = None,
     ) -> dict[str, Any]:
@@ -148,7 +160,9 @@ class Campaign:
         only_new : bool
             Add only the rows that it does not have yet.
         ignore : list of str
-            Columns of a file to leave out.
+            Columns to leave out.
+        separator, decimal, encoding, sheet, missing : optional
+            How a file is written, as for :meth:`Dataset.read`.
         note : str
             For the history.
         progress : bool or callable, optional
@@ -157,17 +171,26 @@ class Campaign:
         Returns
         -------
         dict
-            Counts: rows, known, interventional, incomplete; and warnings.
+            Counts: rows, known, interventional, incomplete; notes on what was guessed about a file, and warnings.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> lab = seabed.Campaign.new("add.lab", data=world.sample(50))
+        >>> lab.add(world.sample(5, seed=2))["rows"]
+        5
         """
         left_out = [ignore] if isinstance(ignore, str) else list(ignore)
+        options = reading_json(left_out, separator, decimal, encoding, sheet, missing)
         with shown(progress) as callback:
             if isinstance(data, (str, os.PathLike)):
-                text = self._file.add(os.fspath(data), again, only_new, left_out, note, callback)
+                text = self._file.add(os.fspath(data), again, only_new, options, note, callback)
             else:
                 with tempfile.TemporaryDirectory() as folder:
                     place = os.path.join(folder, "data.csv")
                     as_dataset(data).to_pandas().drop(columns=left_out).to_csv(place, index=False)
-                    text = self._file.add(place, again, only_new, [], note, callback)
+                    text = self._file.add(place, again, only_new, "{}", note, callback)
         return _told(text)
 
     def propose(
@@ -208,10 +231,18 @@ class Campaign:
         -------
         Batch
             Every trial has the name of its experiment, ``id``, as in :meth:`form`.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> lab = seabed.Campaign.new("propose.lab", data=world.sample(50))
+        >>> [trial.id for trial in lab.propose(2, posterior="mcmc-linear")]
+        ['E001', 'E002']
         """
         dashed = {key.replace("_", "-"): value for key, value in (posterior_options or {}).items()}
         design = {key.replace("_", "-"): value for key, value in (design_options or {}).items()}
-        design |= {"batch": batch, "values": values, "experiment-cost": float(experiment_cost)}
+        design |= {"batch": batch, "values": values, "experiment-cost": as_number(experiment_cost, "experiment_cost")}
         if strategy is not None:
             design["strategy"] = strategy
         if replicates is not None:
@@ -225,7 +256,7 @@ class Campaign:
         }
         with shown(progress) as callback:
             text = self._file.propose(
-                posterior, as_json(request), goal, note, checked_threads(threads), callback
+                posterior, as_json(request), as_text(goal, "goal"), note, checked_threads(threads), callback
             )
         form = json.loads(text)["form"]
         proposed = made(text, [chosen["experiment"] for chosen in form["batch"]])
@@ -245,6 +276,15 @@ class Campaign:
         -------
         DataFrame
             One row per outcome: experiment, replicate, intervention_targets, the variables, status, note.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> lab = seabed.Campaign.new("form.lab", data=world.sample(50))
+        >>> batch = lab.propose(2, posterior="mcmc-linear")
+        >>> lab.form()["experiment"].tolist()
+        ['E001', 'E002']
         """
         if proposal is None:
             rounds = self.status()["rounds"]
@@ -273,6 +313,17 @@ class Campaign:
         -------
         dict
             Counts: done, failed, changed, known, blank; extra experiments and warnings.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> lab = seabed.Campaign.new("record.lab", data=world.sample(50))
+        >>> batch = lab.propose(2, posterior="mcmc-linear")
+        >>> form = lab.form()
+        >>> form.loc[:, world.names] = world.run(batch).to_pandas()[world.names].to_numpy()
+        >>> lab.record(form)["done"]
+        2
         """
         name, content = _form(form)
         return _told(self._file.record(name, content, False, again, note))
@@ -305,11 +356,23 @@ class Campaign:
         -------
         dict
             As of :meth:`record`.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> lab = seabed.Campaign.new("amend.lab", data=world.sample(50))
+        >>> batch = lab.propose(2, posterior="mcmc-linear")
+        >>> form = lab.form()
+        >>> form.loc[:, world.names] = world.run(batch).to_pandas()[world.names].to_numpy()
+        >>> recorded = lab.record(form)
+        >>> lab.amend("E001", status="failed", note="wrong tube")["changed"]
+        1
         """
         if values is not None or status is not None:
             if not isinstance(what, str):
                 raise SettingsError("values and status correct a single experiment; name it")
-            given = [(str(k), None if v is None else float(v)) for k, v in (values or {}).items()]
+            given = [(str(k), None if v is None else as_number(v, f"values[{k!r}]")) for k, v in (values or {}).items()]
             return _told(self._file.amend(what, int(replicate), given, status, note))
         if isinstance(what, str) and not what.endswith(".csv"):
             raise SettingsError(f"{what}: say what to correct, with values or status")
@@ -323,16 +386,31 @@ class Campaign:
         -------
         str
             What was undone.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> lab = seabed.Campaign.new("undo.lab", data=world.sample(50))
+        >>> batch = lab.propose(2, posterior="mcmc-linear")
+        >>> undone = lab.undo()
+        >>> lab.status()["pending"]
+        []
         """
         return self._file.undo()
 
-    def status(self, *, learn: bool = False, threads: int | None = None, progress: Progress = None) -> dict[str, Any]:
+    def status(
+        self, *, learn: bool = False, next_batch: bool = False, threads: int | None = None, progress: Progress = None
+    ) -> dict[str, Any]:
         """What is pending, what has been learned, and whether more experiments are worthwhile.
 
         Parameters
         ----------
         learn : bool
-            Learn from all data first, and estimate what another batch like the last one would teach.
+            Learn from all data first.
+        next_batch : bool
+            Learn from all data first, and estimate what another batch like the last one would teach (``next_information``),
+            which takes as long as proposing it.
         threads, progress : optional
             As for :func:`fit`.
 
@@ -340,9 +418,18 @@ class Campaign:
         -------
         dict
             What ``seabed lab status --json`` prints.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> lab = seabed.Campaign.new("status.lab", data=world.sample(50))
+        >>> lab.status()["rows"]
+        50
         """
         with shown(progress) as callback:
-            found: dict[str, Any] = json.loads(self._file.status(learn, checked_threads(threads), callback))
+            text = self._file.status(learn, next_batch, checked_threads(threads), callback)
+        found: dict[str, Any] = json.loads(text)
         return found
 
     def report(self, path: str | os.PathLike[str] | None = None) -> str:

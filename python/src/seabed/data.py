@@ -15,6 +15,7 @@ from ._arrow import read_stream
 from ._frames import frame_of
 from ._progress import Progress, shown
 from ._seabed import Table
+from ._settings import as_json
 from .errors import DataError, SettingsError
 
 __all__ = ["TARGETS_COLUMN", "Dataset", "DataLike", "as_dataset"]
@@ -89,6 +90,8 @@ class Dataset:
         if TARGETS_COLUMN in left_out:
             targets = None
         names_ = [found[k] for k in wanted]
+        if not names_:
+            raise DataError("there are no variables; at least one column of numbers is needed")
         given = targets if interventions is None else interventions
         sets, set_of_row = _target_sets(given, names_, rows)
         try:
@@ -104,22 +107,43 @@ class Dataset:
         return dataset
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], *, ignore: Iterable[str] = (), progress: Progress = None) -> Dataset:
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        ignore: Iterable[str] = (),
+        separator: str | None = None,
+        decimal: str | None = None,
+        encoding: str | None = None,
+        sheet: str | None = None,
+        missing: Iterable[str] = (),
+        progress: Progress = None,
+    ) -> Dataset:
         """The data of a file, read as the command ``seabed`` reads it.
+
+        Rows with missing cells are left out, with a warning that says how many and why; to keep them as NaN, read the file
+        with pandas or polars and make a :class:`Dataset` from the table.
 
         Parameters
         ----------
         path : path
-            A .csv or .parquet file, with the column ``intervention_targets`` if anything was set.
+            A .csv, .tsv, .txt, .xlsx or .parquet file, with the column ``intervention_targets`` if anything was set.
         ignore : sequence of str
             Columns to leave out.
+        separator, decimal, encoding : str, optional
+            How a text is written: comma, semicolon, tab, bar or space; point or comma; utf-8, utf-16 or latin-1. Found out by
+            default.
+        sheet : str, optional
+            The sheet of a workbook; by default the first that is not empty.
+        missing : sequence of str
+            Texts that stand for a missing value, besides the usual ones.
         progress : bool or callable, optional
             ``True`` for a bar, or a function of (done, all, what).
 
         Returns
         -------
         Dataset
-            What the file holds; what looks unusual about it is a warning (``UserWarning``).
+            What the file holds; what was guessed or looks unusual about it is a warning (``UserWarning``).
 
         Examples
         --------
@@ -128,14 +152,15 @@ class Dataset:
         >>> len(seabed.Dataset.read("five.csv"))
         5
         """
+        options = reading_json(ignore, separator, decimal, encoding, sheet, missing)
         with shown(progress) as callback:
-            table, said = Table.read(os.fspath(path), _names_list(ignore, "ignore"), callback)
+            table, said = Table.read(os.fspath(path), options, callback)
         for sentence in said:
             warnings.warn(sentence, UserWarning, stacklevel=2)
         return cls._of(table)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes a .csv or .parquet file, completely or not at all.
+        """Writes a .csv or .parquet file, completely or not at all. Missing cells are refused: see :meth:`dropna`.
 
         Parameters
         ----------
@@ -240,7 +265,12 @@ class Dataset:
         >>> len(one.append({"b": [4.0], "a": [3.0]}, interventions=[["a"]]))
         2
         """
-        return Dataset._of(self._table.appended(as_dataset(other, interventions)._table))
+        below = as_dataset(other, interventions)
+        if self.missing == 0 and below.missing == 0:
+            return Dataset._of(self._table.appended(below._table))
+        if sorted(self.names) != sorted(below.names):
+            raise DataError(f"the variables differ: {', '.join(self.names)} and {', '.join(below.names)}")
+        return Dataset(pd.concat([self.to_pandas(), below.to_pandas()], ignore_index=True))
 
     def __len__(self) -> int:
         return self._table.rows
@@ -281,6 +311,27 @@ def as_dataset(data: DataLike, interventions: Any = None) -> Dataset:
     if isinstance(data, Dataset) and interventions is None:
         return data
     return Dataset(data, interventions=interventions)
+
+
+def reading_json(
+    ignore: Iterable[str],
+    separator: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    sheet: str | None,
+    missing: Iterable[str],
+) -> str:
+    """How a file is read, in the form that the extension takes."""
+    return as_json(
+        {
+            "ignore": _names_list(ignore, "ignore"),
+            "separator": separator,
+            "decimal": decimal,
+            "encoding": encoding,
+            "sheet": sheet,
+            "missing": [str(text) for text in ([missing] if isinstance(missing, str) else missing)],
+        }
+    )
 
 
 def _names_list(names: Iterable[str], what: str) -> list[str]:

@@ -13,8 +13,8 @@ import pandas as pd
 from . import _seabed
 from ._frames import frame_of
 from ._progress import Progress, checked_seed, checked_threads, shown
-from ._settings import as_json
-from .data import TARGETS_COLUMN, DataLike, Dataset, as_dataset
+from ._settings import as_json, as_number, as_pairs, as_text
+from .data import TARGETS_COLUMN, DataLike, as_dataset
 from .errors import SettingsError
 from .posterior import Fit
 
@@ -54,6 +54,8 @@ class Trial:
     cost: float
     #: Its number in an :class:`Experiment`, or its name in a :class:`Campaign`; None outside.
     id: int | str | None = None
+    #: What it would decide on its own, in words; in numbers in ``batch.form["batch"][k]["decides"]``.
+    decides: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,8 +109,8 @@ class Batch(Sequence[Trial]):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """One row per experiment: targets (a dict), rows, information, standard_error, gain and cost."""
-        columns = ["targets", "rows", "information", "standard_error", "gain", "cost"]
+        """One row per experiment: targets (a dict), rows, information, standard_error, gain, cost and decides (words)."""
+        columns = ["targets", "rows", "information", "standard_error", "gain", "cost", "decides"]
         rows = [[getattr(trial, column) for column in columns] for trial in self.trials]
         ids = [trial.id for trial in self.trials]
         index = pd.Index(ids, name="trial") if any(i is not None for i in ids) else None
@@ -121,6 +123,14 @@ class Batch(Sequence[Trial]):
         -------
         DataFrame
             A column per variable, and ``intervention_targets``; when it is filled in, it can be told or fitted.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> learned = seabed.fit(world.sample(50), posterior="bootstrap", draws=5)
+        >>> seabed.design(learned, batch=2).to_pandas().columns.tolist()
+        ['X1', 'X2', 'X3', 'intervention_targets']
         """
         records: list[dict[str, Any]] = []
         for trial in self.trials:
@@ -140,6 +150,13 @@ class Batch(Sequence[Trial]):
         Returns
         -------
         matplotlib.axes.Axes
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> learned = seabed.fit(world.sample(50), posterior="bootstrap", draws=5)
+        >>> axes = seabed.design(learned, batch=2).plot()  # doctest: +SKIP
         """
         from .plots import plot_batch
 
@@ -174,15 +191,18 @@ class Batch(Sequence[Trial]):
         for trial in self.trials:
             times = f", {trial.rows} rows" if trial.rows > 1 else ""
             name = "" if trial.id is None else f"{trial.id}: "
-            lines.append(f"  {name}{_do(trial.targets)}{times}")
-        return "\n".join([*lines, *self.forecast])
+            decides = f": {trial.decides}" if trial.decides else ""
+            lines.append(f"  {name}{_do(trial.targets)}{times}{decides}")
+        return "\n".join([*lines, *self.forecast, *(f"warning: {sentence}" for sentence in self.warnings)])
 
     def _repr_html_(self) -> str:
         frame = self.frame
         frame.insert(0, "experiment", [_do(trial.targets) for trial in self.trials])
-        table = frame.drop(columns="targets").to_html(float_format=lambda value: f"{value:.4f}")
+        with pd.option_context("display.max_colwidth", None):
+            table = frame.drop(columns="targets").to_html(float_format=lambda value: f"{value:.4f}")
         said = [f"together {self.expected_gain:.3f} ± {self.standard_error:.3f} {self.unit}", *self.forecast]
-        return f"<div>{table}{''.join(f'<p>{escape(line)}</p>' for line in said)}</div>"
+        doubts = "".join(f"<p><b>warning:</b> {escape(sentence)}</p>" for sentence in self.warnings)
+        return f"<div>{doubts}{table}{''.join(f'<p>{escape(line)}</p>' for line in said)}</div>"
 
 
 def _do(targets: Mapping[str, float]) -> str:
@@ -203,8 +223,9 @@ def made(text: str, ids: Iterable[int | str | None] | None = None) -> Batch:
             gain=float(chosen["gain"]),
             cost=float(chosen["cost"]),
             id=name,
+            decides=str(decides),
         )
-        for chosen, name in zip(form["batch"], names, strict=True)
+        for chosen, name, decides in zip(form["batch"], names, parts["decides"], strict=True)
     ]
     evaluated = frame_of(
         [
@@ -228,7 +249,7 @@ Bounds: TypeAlias = "Mapping[str, tuple[float, float]]"
 
 def constraints_json(
     names: list[str],
-    data: Dataset | None,
+    observed: str | None,
     *,
     targets: Iterable[str] | None,
     forbidden: Iterable[str],
@@ -241,17 +262,17 @@ def constraints_json(
     max_repeats: int | None,
     max_targets: int,
 ) -> str:
-    """What can be set to what, in the form that the extension takes."""
-    if value_range is None and data is not None:
-        usual: dict[str, Any] = json.loads(data._table.observed_constraints())["variables"]
+    """What can be set to what, in the form that the extension takes; ``observed`` is what the data suggest, in that form."""
+    if value_range is None and observed is not None:
+        usual: dict[str, Any] = json.loads(observed)["variables"]
     else:
         low, high = _pair(value_range if value_range is not None else (-10.0, 10.0), "value_range")
         usual = {name: {"levels": {"range": [low, high]}, "cost": 1.0} for name in names}
-    bounds, levels, cost = dict(bounds or {}), dict(levels or {}), dict(cost or {})
-    wanted = None if targets is None else _listed(targets, names, "targets")
-    refused = _listed(forbidden, names, "forbidden")
+    bounds, levels, cost = by_name(bounds, "bounds"), by_name(levels, "levels"), by_name(cost, "cost")
+    wanted = None if targets is None else names_in(targets, names, "targets")
+    refused = names_in(forbidden, names, "forbidden")
     for key, given in (("bounds", bounds), ("levels", levels), ("cost", cost)):
-        _listed(given, names, key)
+        names_in(given, names, key)
     both = [name for name in bounds if name in levels]
     if both:
         raise SettingsError(f"{both[0]!r} has both bounds and levels; give only one of them")
@@ -263,24 +284,27 @@ def constraints_json(
         if name in bounds:
             entry = {**entry, "levels": {"range": list(_pair(bounds[name], f"bounds[{name!r}]"))}}
         if name in levels:
-            values = sorted({_number(value, f"levels[{name!r}]") for value in levels[name]})
+            values = sorted(set(_numbers(levels[name], f"levels[{name!r}]")))
             entry = {**entry, "levels": {"list": values}}
         if entry["levels"] is None:
             continue
         if name in cost:
-            entry = {**entry, "cost": _number(cost[name], f"cost[{name!r}]")}
+            entry = {**entry, "cost": as_number(cost[name], f"cost[{name!r}]")}
         allowed[name] = entry
     form = {
         "variables": allowed,
-        "experiment-cost": _number(experiment_cost, "experiment_cost"),
-        "budget": None if budget is None else _number(budget, "budget"),
+        "experiment-cost": as_number(experiment_cost, "experiment_cost"),
+        "budget": None if budget is None else as_number(budget, "budget"),
         "max-repeats": max_repeats,
         "max-targets": max_targets,
     }
     return as_json(form, dashes=False)
 
 
-def _listed(given: Iterable[str], names: list[str], key: str) -> list[str]:
+def names_in(given: Iterable[str], names: list[str], key: str) -> list[str]:
+    """Names of variables, one or several, as a list."""
+    if not isinstance(given, Iterable):
+        raise SettingsError(f"{key} = {given!r}: give a list of names")
     listed = [given] if isinstance(given, str) else list(given)
     unknown = [name for name in listed if name not in names]
     if unknown:
@@ -288,11 +312,17 @@ def _listed(given: Iterable[str], names: list[str], key: str) -> list[str]:
     return listed
 
 
-def _number(value: Any, key: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError) as error:
-        raise SettingsError(f"{key} = {value!r}: give a number") from error
+def _numbers(values: Any, key: str) -> list[float]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise SettingsError(f"{key} = {values!r}: give a list of numbers")
+    return [as_number(value, key) for value in values]
+
+
+def by_name(given: Any, key: str) -> dict[str, Any]:
+    """What is said of some variables, as a dict."""
+    if given is not None and not isinstance(given, Mapping):
+        raise SettingsError(f"{key} = {given!r}: give a dict by the names of the variables")
+    return {str(name): value for name, value in (given or {}).items()}
 
 
 def _pair(value: Any, key: str) -> tuple[float, float]:
@@ -300,7 +330,7 @@ def _pair(value: Any, key: str) -> tuple[float, float]:
         low, high = value
     except (TypeError, ValueError) as error:
         raise SettingsError(f"{key} = {value!r}: give (low, high)") from error
-    return _number(low, key), _number(high, key)
+    return as_number(low, key), as_number(high, key)
 
 
 def request_json(
@@ -348,7 +378,7 @@ def _values(values: Any) -> Any:
     if isinstance(values, (int, float)) and not isinstance(values, bool):
         return {"fixed": float(values)}
     if isinstance(values, Iterable):
-        return {"grid": [_number(value, "values") for value in values]}
+        return {"grid": _numbers(values, "values")}
     raise SettingsError(f"values = {values!r}: choose refined, sample, grid, gp-ucb, a number or a list of numbers")
 
 
@@ -411,8 +441,8 @@ def design(
     targets, forbidden : list of str, optional
         The variables that can be set [all that vary], and those that cannot.
     value_range : (float, float), optional
-        Range that every variable can be set to, in the units of the data [mean ± 3 standard deviations of the data; -10 to 10
-        if the fit was loaded from a file and no data are given].
+        Range that every variable can be set to, in the units of the data [mean ± 3 standard deviations of the data, which a
+        saved fit remembers; -10 to 10 if it does not, because an earlier version saved it].
     bounds, levels : dict, optional
         Per variable a range, ``{"A": (0, 1)}``, or the only values, ``{"A": [0, 1, 5]}``.
     cost : dict, optional
@@ -451,9 +481,10 @@ def design(
     """
     belief = _belief(fit)
     source = belief.data if data is None else as_dataset(data)
+    remembered = belief._belief.remembered_constraints()
     constraints = constraints_json(
         belief.names,
-        source,
+        remembered if source is None else source._table.observed_constraints(),
         targets=targets,
         forbidden=forbidden,
         value_range=value_range,
@@ -468,29 +499,31 @@ def design(
     request = request_json(
         batch, strategy, utility, values, replicates, samples, evaluations, temperature, estimator
     )
-    waiting = [settings_of(one, "pending") for one in pending]
+    waiting = designs_of(pending, "pending")
     with shown(progress) as callback:
         text = _seabed.design(
             belief._belief,
             None if source is None else source._table,
             request,
-            goal,
+            as_text(goal, "goal"),
             constraints,
             waiting,
             checked_seed(seed),
             checked_threads(threads),
             callback,
         )
-    return made(text)
+    chosen = made(text)
+    if data is None and belief.data is not None:
+        # As the command does where it starts from data.
+        chosen.form["checks"] = belief._found()
+    return chosen
 
 
-def settings_of(design: Any, key: str) -> list[tuple[str, float]]:
-    """An intervention as pairs."""
-    if isinstance(design, Trial):
-        design = design.targets
-    if not isinstance(design, Mapping):
-        raise SettingsError(f"{key}: {design!r} is no experiment; write {{'A': 1.5}}")
-    return [(str(name), _number(value, key)) for name, value in design.items()]
+def designs_of(designs: Any, key: str) -> list[list[tuple[str, float]]]:
+    """Interventions, or trials of a batch, each as pairs."""
+    if isinstance(designs, (str, Mapping)) or not isinstance(designs, Iterable):
+        raise SettingsError(f"{key} = {designs!r}: give a list of experiments, [{{'A': 1.5}}]")
+    return [as_pairs(one.targets if isinstance(one, Trial) else one, key) for one in designs]
 
 
 def score(
@@ -532,11 +565,17 @@ def score(
     (2, 3)
     """
     belief = _belief(fit)
-    listed = [settings_of(one, "designs") for one in designs]
+    listed = designs_of(designs, "designs")
     request = request_json(1, strategy, utility, "refined", replicates, samples, None, None, estimator)
     with shown(progress) as callback:
         found, unit = _seabed.score(
-            belief._belief, request, goal, listed, checked_seed(seed), checked_threads(threads), callback
+            belief._belief,
+            request,
+            as_text(goal, "goal"),
+            listed,
+            checked_seed(seed),
+            checked_threads(threads),
+            callback,
         )
     frame = frame_of(
         [(dict(one), information, error) for one, (information, error) in zip(listed, found, strict=True)],

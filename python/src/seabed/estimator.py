@@ -31,7 +31,7 @@ class PosteriorGraphs(BaseEstimator):  # type: ignore[misc, unused-ignore]
     random_state : int
         The seed.
     n_jobs : int, optional
-        Number of threads; all processors by default.
+        Number of threads; all processors by default, and with -1.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class PosteriorGraphs(BaseEstimator):  # type: ignore[misc, unused-ignore]
             draws=self.draws,
             knowledge=self.knowledge,
             seed=seed,
-            threads=self.n_jobs,
+            threads=None if self.n_jobs == -1 else self.n_jobs,
             **(self.options or {}),
         )
         self.posterior_: Fit = learned

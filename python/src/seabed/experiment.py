@@ -15,10 +15,10 @@ from . import _seabed
 from ._files import read_bytes, write_atomically
 from ._frames import typed
 from ._progress import Progress, checked_seed, checked_threads, shown
-from ._settings import Knowledge, knowledge_json, posterior_json
+from ._settings import Knowledge, as_number, as_text, knowledge_json, posterior_json
 from .data import TARGETS_COLUMN, DataLike, Dataset, as_dataset
-from .design import Batch, Bounds, Trial, constraints_json, made, request_json
-from .errors import DataError, SettingsError
+from .design import Batch, Bounds, Trial, by_name, constraints_json, made, names_in, request_json
+from .errors import DataError, SeabedError, SettingsError
 from .posterior import Fit
 from .posterior import made as made_fit
 
@@ -91,29 +91,30 @@ class Experiment:
         self._names = [str(name) for name in variables]
         if not self._names:
             raise SettingsError("variables: give at least one name")
-        bounds, levels = dict(bounds or {}), {name: list(values_) for name, values_ in (levels or {}).items()}
-        forbidden = [forbidden] if isinstance(forbidden, str) else list(forbidden)
+        limits = {name: _plain(pair) for name, pair in by_name(bounds, "bounds").items()}
+        only = {name: _plain(values_) for name, values_ in by_name(levels, "levels").items()}
+        refused = names_in(forbidden, self._names, "forbidden")
         if isinstance(variables, Mapping):
             for name, can in variables.items():
                 if can is None:
-                    forbidden.append(str(name))
+                    refused.append(str(name))
                 elif isinstance(can, tuple) and len(can) == 2:
-                    bounds[str(name)] = can
+                    limits[str(name)] = list(can)
                 elif isinstance(can, Iterable) and not isinstance(can, str):
-                    levels[str(name)] = [float(value) for value in can]
+                    only[str(name)] = [as_number(value, f"variables[{name!r}]") for value in can]
                 else:
                     raise SettingsError(f"variables[{name!r}] = {can!r}: give None, (low, high) or a list of values")
         self._choice: dict[str, Any] = {
-            "goal": goal,
+            "goal": as_text(goal, "goal"),
             "strategy": strategy,
             "utility": utility,
-            "values": values if isinstance(values, (str, int, float)) else list(values),
-            "targets": None if targets is None else [targets] if isinstance(targets, str) else list(targets),
-            "forbidden": forbidden,
-            "value_range": None if value_range is None else list(value_range),
-            "bounds": {name: list(pair) for name, pair in bounds.items()},
-            "levels": levels,
-            "cost": dict(cost or {}),
+            "values": _plain(values),
+            "targets": None if targets is None else names_in(targets, self._names, "targets"),
+            "forbidden": refused,
+            "value_range": _plain(value_range),
+            "bounds": limits,
+            "levels": only,
+            "cost": by_name(cost, "cost"),
             "experiment_cost": experiment_cost,
             "max_repeats": max_repeats,
             "max_targets": max_targets,
@@ -168,11 +169,20 @@ class Experiment:
         -------
         Batch
             Every trial has a number, ``id``.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> exp = seabed.Experiment(world.names, posterior="bootstrap", posterior_options={"draws": 5})
+        >>> exp.tell(world.sample(50))
+        >>> len(exp.ask(2)), len(exp.pending)
+        (2, 2)
         """
         with self._lock, shown(self._progress) as callback:
             loop = self._told()
             request = self._request(n, replicates)
-            constraints = self._constraints(Dataset._of(loop.table()), budget)
+            constraints = self._constraints(loop.table().observed_constraints(), budget)
             rows = [list(trial.targets.items()) for trial in self._pending for _ in range(trial.rows)]
             text, _ = loop.ask(request, self._choice["goal"], constraints, rows, self._threads, callback)
             count = len(json.loads(text)["form"]["batch"])
@@ -195,6 +205,17 @@ class Experiment:
             which nothing was measured (None or NaN) failed, and is abandoned.
         interventions : optional
             Of plain data, as for :class:`Dataset`.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> exp = seabed.Experiment(world.names, posterior="bootstrap", posterior_options={"draws": 5})
+        >>> exp.tell(world.sample(50))
+        >>> batch = exp.ask(2)
+        >>> exp.tell(batch, world.run(batch))
+        >>> len(exp.data)
+        52
         """
         if isinstance(data, (Batch, Trial)):
             with self._lock:
@@ -217,6 +238,16 @@ class Experiment:
         ----------
         trials : Batch, Trial, number of a trial, or several; optional
             All by default.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> exp = seabed.Experiment(world.names, posterior="bootstrap", posterior_options={"draws": 5})
+        >>> exp.tell(world.sample(50))
+        >>> exp.abandon(exp.ask(2))
+        >>> exp.pending
+        []
         """
         with self._lock:
             self._abandon(trials)
@@ -234,11 +265,21 @@ class Experiment:
         self._pending = [trial for trial in self._pending if trial.id not in numbers]
 
     def fit(self) -> Fit:
-        """What is believed after all data."""
+        """What is believed after all data.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> exp = seabed.Experiment(world.names, posterior="bootstrap", posterior_options={"draws": 5})
+        >>> exp.tell(world.sample(50))
+        >>> exp.fit().names
+        ['X1', 'X2', 'X3']
+        """
         with self._lock, shown(self._progress) as callback:
             loop = self._told()
             parts = loop.fit(self._threads, callback)
-        return made_fit(parts, Dataset._of(loop.table()))
+        return made_fit(parts, Dataset._of(loop.table()), self._threads)
 
     # Saving
 
@@ -269,26 +310,40 @@ class Experiment:
             JSON.
         threads, progress : optional
             As for :class:`Experiment`; they are not saved.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> exp = seabed.Experiment(world.names, posterior="bootstrap", posterior_options={"draws": 5})
+        >>> exp.tell(world.sample(50))
+        >>> seabed.Experiment.from_json(exp.to_json()).data == exp.data
+        True
         """
         try:
             saved = json.loads(text)
             version = saved["seabed-experiment"]
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise SettingsError("this is no saved experiment") from error
-        if version > _VERSION:
+        if not isinstance(version, int) or version > _VERSION:
             raise SettingsError(f"the experiment has version {version}, newer than {_VERSION}; use a newer seabed")
         found = cls.__new__(cls)
-        found._names = saved["names"]
-        found._choice = saved["choice"]
-        found._posterior = (saved["posterior"], saved["changes"], saved["knowledge"])
-        found._seed = saved["seed"]
         found._threads = checked_threads(threads)
         found._progress = progress
-        found._pending = [Trial(**trial) for trial in saved["pending"]]
-        found._next = saved["next"]
         found._lock = threading.RLock()
-        campaign = saved["campaign"]
-        found._loop = None if campaign is None else _seabed.Loop.from_json(json.dumps(campaign))
+        try:
+            found._names = saved["names"]
+            found._choice = saved["choice"]
+            found._posterior = (saved["posterior"], saved["changes"], saved["knowledge"])
+            found._seed = saved["seed"]
+            found._pending = [Trial(**trial) for trial in saved["pending"]]
+            found._next = saved["next"]
+            campaign = saved["campaign"]
+            found._loop = None if campaign is None else _seabed.Loop.from_json(json.dumps(campaign))
+        except SeabedError:
+            raise
+        except (KeyError, TypeError, ValueError) as error:
+            raise SettingsError(f"the saved experiment is damaged: {error}") from error
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -297,7 +352,18 @@ class Experiment:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int | None = None, progress: Progress = None) -> Experiment:
-        """What :meth:`save` wrote."""
+        """What :meth:`save` wrote.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> exp = seabed.Experiment(world.names, posterior="bootstrap", posterior_options={"draws": 5})
+        >>> exp.tell(world.sample(50))
+        >>> exp.save("experiment.json")
+        >>> len(seabed.Experiment.load("experiment.json").data)
+        50
+        """
         text = read_bytes(path).decode(errors="replace")
         return cls.from_json(text, threads=threads, progress=progress)
 
@@ -322,9 +388,9 @@ class Experiment:
             n, choice["strategy"], choice["utility"], choice["values"], replicates, None, None, None, None
         )
 
-    def _constraints(self, data: Dataset | None, budget: float | None = None) -> str:
+    def _constraints(self, observed: str | None, budget: float | None = None) -> str:
         kept = {key: self._choice[key] for key in self._choice if key not in ("goal", "strategy", "utility", "values")}
-        return constraints_json(self._names, data, budget=budget, **kept)
+        return constraints_json(self._names, observed, budget=budget, **kept)
 
     def _take(self, table: Dataset) -> None:
         if sorted(table.names) != sorted(self._names):
@@ -380,6 +446,11 @@ class Experiment:
             self._take(Dataset(values[kept], names=self._names, interventions=targets))
         numbers = {trial.id for trial in trials}
         self._pending = [trial for trial in self._pending if trial.id not in numbers]
+
+
+def _plain(value: Any) -> Any:
+    """As JSON can keep it; what is wrong with it is told where it is used."""
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, (str, Mapping)) else value
 
 
 def _outcome_frame(outcomes: Any, names: list[str], expected: list[Trial]) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +17,7 @@ from . import _seabed
 from ._files import read_bytes, write_atomically
 from ._frames import frame_of, typed
 from ._progress import Progress, checked_seed, checked_threads, shown
-from ._settings import Knowledge, knowledge_json, posterior_json
+from ._settings import Knowledge, as_number, as_pairs, knowledge_json, posterior_json
 from .data import DataLike, Dataset, as_dataset
 from .errors import SettingsError
 from .graphs import to_networkx
@@ -66,6 +67,14 @@ class Ensemble:
         ----------
         draw : int
             From 0 to ``len(ensemble) - 1``.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> learned = seabed.fit(world.sample(50), posterior="bootstrap", draws=5)
+        >>> type(learned.ensemble.model(0)).__name__
+        'dict'
         """
         if isinstance(draw, bool) or not hasattr(draw, "__index__") or draw < 0:
             raise SettingsError(f"draw = {draw!r}: give a whole number from 0 on")
@@ -92,10 +101,18 @@ class Ensemble:
         -------
         DataFrame
             ``n`` rows per draw, with an index of (draw, row).
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> learned = seabed.fit(world.sample(50), posterior="bootstrap", draws=5)
+        >>> learned.ensemble.predict({"X1": 1.0}, n=4)["X1"].unique().tolist()
+        [1.0]
         """
         if isinstance(n, bool) or not hasattr(n, "__index__") or not 1 <= int(n) <= 10_000_000:
             raise SettingsError(f"n = {n!r}: choose a number from 1 to 10000000")
-        settings = [(str(name), float(value)) for name, value in (do or {}).items()]
+        settings = as_pairs({} if do is None else do, "do")
         flat = self._belief.predict(int(n), settings, checked_seed(seed), checked_threads(threads))
         rows = flat.reshape(-1, len(self.names))
         index = pd.MultiIndex.from_product([range(len(self)), range(int(n))], names=["draw", "row"])
@@ -103,6 +120,9 @@ class Ensemble:
 
     def __repr__(self) -> str:
         return f"Ensemble: {len(self)} models of {len(self.names)} variables"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled_ensemble, (self._belief.to_bytes(False),)
 
 
 class Fit:
@@ -125,11 +145,13 @@ class Fit:
         form: dict[str, Any] | None = None,
         said: dict[str, Any] | None = None,
         data: Dataset | None = None,
+        threads: int | None = None,
     ) -> None:
         self._belief = belief
         self._form = form or {}
         self._said = said or {}
         self._data = data
+        self._threads = threads
         self._findings: list[dict[str, Any]] | None = None
 
     @property
@@ -205,10 +227,16 @@ class Fit:
         in at most 5 % of the data sets for which the models are right. Computed at the first look; empty if the fit
         was loaded from a file, which has no data.
         """
+        return frame_of(self._found(), columns=["kind", "variables", "row", "p_value", "text"])
+
+    def _found(self) -> list[dict[str, Any]]:
+        """The findings as in ``seabed fit --json``."""
         if self._findings is None:
-            text = "[]" if self._data is None else _seabed.checks(self._data._table, self._belief)
-            self._findings = json.loads(text)
-        return frame_of(self._findings, columns=["kind", "variables", "row", "p_value", "text"])
+            table = None if self._data is None else self._data._table
+            text = "[]" if table is None else _seabed.checks(table, self._belief, self._threads)
+            found: list[dict[str, Any]] = json.loads(text)
+            self._findings = found
+        return self._findings
 
     @property
     def checks(self) -> list[str]:
@@ -237,6 +265,14 @@ class Fit:
         -------
         networkx.DiGraph
             Its edges have the attribute ``probability``.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> learned = seabed.fit(world.sample(50), posterior="bootstrap", draws=5)
+        >>> list(learned.to_networkx().nodes)  # doctest: +SKIP
+        ['X1', 'X2', 'X3']
         """
         if draw == "median":
             frame = self.median_graph
@@ -252,14 +288,64 @@ class Fit:
             found.edges[source, target]["probability"] = float(probabilities[place[source], place[target]])
         return found
 
+    def effects(
+        self,
+        *,
+        spans: Mapping[str, tuple[float, float]] | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+        progress: Progress = None,
+    ) -> pd.DataFrame:
+        """What setting a variable does to each other one, averaged over graphs and parameters.
+
+        Parameters
+        ----------
+        spans : dict, optional
+            Between which two values a variable is set, ``{"A": (0, 1)}``, in the units of the data; by default the middle
+            90 % of the data.
+        seed : int
+            Of the simulated rows of models that are not linear.
+        threads, progress : optional
+            As for :func:`fit`.
+
+        Returns
+        -------
+        DataFrame
+            One row per source and target: source, target, mean (change of the target's mean per unit of the source), low and
+            high (90 % of the belief lies between), and the probabilities not_zero, positive and negative. The numbers of
+            ``seabed effects``.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> data = seabed.worlds.er(nodes=3, mechanism="linear", seed=1).sample(50)
+        >>> seabed.fit(data, posterior="bootstrap", draws=5).effects().shape
+        (6, 8)
+        """
+        given: list[tuple[str, float, float]] = []
+        for name, pair in (spans or {}).items():
+            try:
+                low, high = pair
+            except (TypeError, ValueError) as error:
+                raise SettingsError(f"spans[{name!r}] = {pair!r}: give (low, high)") from error
+            given.append((str(name), as_number(low, f"spans[{name!r}]"), as_number(high, f"spans[{name!r}]")))
+        with shown(progress) as callback:
+            text = self._belief.effects(given, checked_seed(seed), checked_threads(threads), callback)
+        rows = [
+            (one["from"], one["to"], one["mean"], *one["interval"], one["not_zero"], one["positive"], one["negative"])
+            for one in json.loads(text)
+        ]
+        columns = ["source", "target", "mean", "low", "high", "not_zero", "positive", "negative"]
+        return frame_of(rows, columns=columns)
+
     def to_json(self) -> str:
-        """What ``seabed fit --json`` prints, but for the times."""
+        """What ``seabed fit --json`` prints, but for the times; of a fit from a file only names and probabilities."""
         form = self._form or {
             "version": 1,
             "names": self.names,
             "edge_probabilities": self.edge_probabilities.to_numpy().tolist(),
         }
-        return json.dumps(form)
+        return json.dumps(form if self._data is None else {**form, "checks": self._found()})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Saves models and graphs for :meth:`load`, ``seabed design`` and ``seabed evaluate``.
@@ -269,6 +355,13 @@ class Fit:
         path : path
             .npz (which numpy opens, too) or .json; the same bytes as by ``seabed fit --out``. Pickle a fit to keep its data and
             diagnostics as well.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> learned = seabed.fit(world.sample(50), posterior="bootstrap", draws=5)
+        >>> learned.save("saved.npz")
         """
         write_atomically(path, self._belief.to_bytes(_is_json(path)))
 
@@ -280,6 +373,15 @@ class Fit:
         ----------
         path : path
             A .npz or .json file.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> learned = seabed.fit(world.sample(50), posterior="bootstrap", draws=5)
+        >>> learned.save("belief.npz")
+        >>> seabed.Fit.load("belief.npz").names
+        ['X1', 'X2', 'X3']
         """
         return cls(_seabed.Belief.from_bytes(read_bytes(path), os.fspath(path)))
 
@@ -298,6 +400,13 @@ class Fit:
         Returns
         -------
         matplotlib.axes.Axes
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> learned = seabed.fit(world.sample(50), posterior="bootstrap", draws=5)
+        >>> axes = learned.plot("graph", truth=world)  # doctest: +SKIP
         """
         from .plots import plot_fit
 
@@ -310,6 +419,14 @@ class Fit:
         ----------
         truth : graph, optional
             The true graph, if it is known.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> learned = seabed.fit(world.sample(50), posterior="bootstrap", draws=5)
+        >>> sorted(learned.svg())
+        ['graph', 'matrix']
         """
         from .plots import fit_svg
 
@@ -330,6 +447,10 @@ class Fit:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (self._belief.to_bytes(False), self._form, self._said, self._data)
+
+
+def _unpickled_ensemble(belief: bytes) -> Ensemble:
+    return Ensemble(_seabed.Belief.from_bytes(belief, "a pickle"))
 
 
 def _unpickled(belief: bytes, form: dict[str, Any], said: dict[str, Any], data: Dataset | None) -> Fit:
@@ -360,10 +481,10 @@ def _warn_of_effort(seconds: float, needed: float, threads: int | None) -> None:
         warnings.warn(said, UserWarning, stacklevel=3)
 
 
-def made(parts: tuple[_seabed.Belief, str, str], data: Dataset) -> Fit:
+def made(parts: tuple[_seabed.Belief, str, str], data: Dataset, threads: int | None) -> Fit:
     """The fit of what the extension returns; doubts are a warning."""
     belief, form, said = parts
-    result = Fit(belief, json.loads(form), json.loads(said), data)
+    result = Fit(belief, json.loads(form), json.loads(said), data, threads)
     for sentence in result.warnings:
         warnings.warn(sentence, UserWarning, stacklevel=3)
     return result
@@ -485,4 +606,4 @@ def fit(
         parts = _seabed.fit(
             table._table, posterior, changes, known, checked_seed(seed), checked_threads(threads), callback
         )
-    return made(parts, table)
+    return made(parts, table, checked_threads(threads))

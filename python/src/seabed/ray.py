@@ -14,7 +14,8 @@ import pandas as pd
 from . import _seabed
 from ._files import read_bytes
 from ._progress import Progress, checked_threads, shown
-from .study import Study, _Watch, run_one
+from .errors import StudyError
+from .study import Study, _is_loss, _Watch, run_one
 
 __all__ = ["run"]
 
@@ -59,6 +60,11 @@ def run(
     DataFrame
         :attr:`Study.results`.
 
+    Raises
+    ------
+    StudyError
+        If runs failed, or workers were lost too often; what is finished stays finished.
+
     Notes
     -----
     Ray is initialised with its defaults if that was not done: ``ray.init(address="auto")`` before joins a cluster.
@@ -96,9 +102,12 @@ def run(
                             _take_in(Path(folder) / "runs" / f"{index:04}", files)
                         ended = index, outcome, why
                     watch.ended(*ended)
-        except BaseException:
+        except BaseException as error:
             for reference in waiting:
                 ray.cancel(reference, force=True)
+            if _is_loss(error):
+                said = f"the worker of a run was lost more than {retries} times; what is finished is kept: call run() again"
+                raise StudyError(said) from error
             raise
     return study._finish(watch)
 

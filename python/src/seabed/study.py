@@ -6,6 +6,7 @@ import concurrent.futures as futures
 import json
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -139,8 +140,9 @@ class Study:
         Parameters
         ----------
         executor : optional
-            A :class:`concurrent.futures.Executor`, a :class:`joblib.Parallel`, or a Dask client. For Ray see
-            :func:`seabed.ray.run`. By default threads of this process.
+            A :class:`concurrent.futures.Executor`, a :class:`joblib.Parallel` (which tells progress as runs end only with
+            ``return_as="generator_unordered"``), or a Dask client. For Ray see :func:`seabed.ray.run`. By default threads of
+            this process.
         jobs : int, optional
             Runs at a time of the default executor; one per processor by default.
         threads : int, optional
@@ -261,6 +263,13 @@ class Study:
                 f"{len(watch.failed)} of {self._count} runs failed, run {index} because: {error}; the results cover the "
                 "others, and the same call tries the failed ones again"
             )
+        if watch.elsewhere:
+            are = "is" if watch.elsewhere == 1 else "are"
+            said = (
+                f"{watch.elsewhere} of {self._count} runs {are} being made by another process; the results cover the others: call "
+                "run() again when it has ended"
+            )
+            warnings.warn(said, UserWarning, stacklevel=3)
         return self.results
 
     def _here(self, todo: list[int], jobs: int | None, threads: int, watch: _Watch) -> None:
@@ -354,9 +363,13 @@ class _Watch:
     def __init__(self, all_: int, done: int, tell: Callable[[int, int, str], object] | None) -> None:
         self.all, self.done, self.tell = all_, done, tell
         self.failed: list[tuple[int, str]] = []
+        self.elsewhere = 0
 
     def ended(self, index: int, outcome: str, error: str | None) -> None:
-        self.done += 1
+        if outcome == "elsewhere":
+            self.elsewhere += 1
+        else:
+            self.done += 1
         if outcome == "failed":
             self.failed.append((index, error or "no reason given"))
         if self.tell is not None:

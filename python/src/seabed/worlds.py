@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -12,7 +12,7 @@ from . import _seabed
 from ._files import read_bytes, write_atomically
 from ._frames import frame_of
 from ._progress import checked_seed, checked_threads
-from ._settings import as_json
+from ._settings import as_json, as_number, as_pairs
 from .data import Dataset
 from .errors import SettingsError
 from .graphs import to_networkx
@@ -79,13 +79,17 @@ class World:
         -------
         Dataset
             The same rows as of ``seabed simulate``.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> world.sample(3, {"X1": 0.5}).targets
+        [('X1',), ('X1',), ('X1',)]
         """
         if isinstance(n, bool) or not hasattr(n, "__index__") or int(n) < 1:
             raise SettingsError(f"n = {n!r}: give a whole number from 1 on")
-        try:
-            settings = [(str(name), float(value)) for name, value in dict(do or {}).items()]
-        except (TypeError, ValueError) as error:
-            raise SettingsError(f"do = {do!r}: write {{'X1': 1.5}}") from error
+        settings = as_pairs({} if do is None else do, "do")
         return Dataset._of(self._world.sample(int(n), settings, checked_seed(seed), checked_threads(threads)))
 
     def run(self, batch: Any, *, seed: int = 0) -> Dataset:
@@ -102,11 +106,20 @@ class World:
         -------
         Dataset
             One row per outcome.
+
+        Examples
+        --------
+        >>> import seabed
+        >>> world = seabed.worlds.er(nodes=3, mechanism="linear", seed=1)
+        >>> world.run([{"X1": 1.0}, {"X2": 0.0}]).targets
+        [('X1',), ('X2',)]
         """
         found: Dataset | None = None
         seen: dict[tuple[tuple[str, float], ...], int] = {}
+        if isinstance(batch, (str, Mapping)) or not isinstance(batch, Iterable):
+            raise SettingsError(f"batch = {batch!r}: give a Batch, or a list of experiments, [{{'X1': 1.5}}]")
         for trial in batch:
-            targets = dict(getattr(trial, "targets", trial))
+            targets = dict(as_pairs(getattr(trial, "targets", trial), "batch"))
             rows = int(getattr(trial, "rows", 1))
             key = tuple(sorted(targets.items()))
             before = seen.get(key, 0)
@@ -166,11 +179,11 @@ def _drawn(
         {
             "graph": graph,
             "nodes": nodes,
-            "edges_per_node": float(edges_per_node),
+            "edges_per_node": as_number(edges_per_node, "edges_per_node"),
             "mechanism": mechanism,
             "hidden": hidden,
             "weights": weights,
-            "noise_sd": float(noise_sd),
+            "noise_sd": as_number(noise_sd, "noise_sd"),
             "noise_levels": noise_levels,
             "standardise": standardise,
         }
@@ -374,12 +387,12 @@ def genes(
 
 
 def load(path: str | os.PathLike[str]) -> World:
-    """The model of a JSON file, as :meth:`World.save` or ``seabed simulate --save-scm`` wrote it.
+    """What :meth:`World.save` wrote: the model of a JSON file, as of ``seabed simulate --save-scm``, or a gene network (SBML).
 
     Parameters
     ----------
     path : path
-        A .json file.
+        A .json or .xml file; :func:`genes` says more about how a network is measured.
 
     Examples
     --------
@@ -390,4 +403,6 @@ def load(path: str | os.PathLike[str]) -> World:
     """
     name = os.fspath(path)
     text = read_bytes(path).decode(errors="replace")
+    if text.lstrip().startswith("<"):
+        return genes(network=name)
     return World(_seabed.World.from_json(text, name))

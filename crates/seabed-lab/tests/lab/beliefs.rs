@@ -23,6 +23,7 @@ fn rows_of_an_experiment_stand_together_when_they_are_chosen_automatically() {
     let state = lab.state().unwrap();
     assert_eq!(proposed.experiments.len(), 1, "experiments are dear");
     assert_eq!(state.form(proposed.id).len(), 5);
+    assert_eq!(serde_json::json!(proposed)["batch"][0]["rows"], 5);
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub use edges::{
     skeleton_area_under_roc,
 };
 pub use levels::{Estimate, LEVEL_METRICS, Needed, NeededInWorld, Saved, experiments_needed};
-pub use likelihood::held_out_log_likelihood;
+pub use likelihood::{held_out_log_likelihood, held_out_log_likelihood_observed};
 pub use round::MetricRow;
 pub use sortability::{Sortability, SortabilityError, sortability};
 pub use wilcoxon::wilcoxon_signed_rank;
