@@ -77,7 +77,7 @@ fn explain_panics() {
     let in_full = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         // The decoder panics on a damaged file, which is reported as an error instead.
-        if std::thread::current().name() == Some(seabed::data::parquet::DECODER_THREAD) {
+        if std::thread::current().name() == Some(seabed::data::DECODER_THREAD) {
             return;
         }
         // Several threads may meet the same defect.

@@ -482,6 +482,13 @@ fn a_run_is_complete_only_if_all_its_rows_are_there() {
     fs::write(at.join("v/rounds/001/state.json"), "{").unwrap();
     done(at, "run c.toml --out v --set rounds=3");
     assert!(contents(&at.join("v")) == whole);
+    // A table of the same length with another number.
+    let mut edited = data.clone();
+    let digit = edited.iter().rposition(u8::is_ascii_digit).unwrap();
+    edited[digit] = if edited[digit] == b'1' { b'2' } else { b'1' };
+    fs::write(at.join("v/data.csv"), edited).unwrap();
+    done(at, "run c.toml --out v --set rounds=3");
+    assert!(contents(&at.join("v")) == whole);
     // A run from before there were marks: still finished in a report, and marked by the next start.
     fs::remove_file(at.join("v/complete.json")).unwrap();
     done(at, "report v --out page.html");

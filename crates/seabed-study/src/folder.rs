@@ -8,7 +8,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use seabed::belief::GraphBelief;
+use seabed::belief::{self, GraphBelief};
 use seabed::data::{Dataset, ReadOptions, read_table, write_atomically, write_matrix, write_table};
 use seabed::design::DesignRecord;
 use seabed::evaluate::MetricRow;
@@ -120,15 +120,7 @@ impl RunFolder {
 
     /// What was believed about the graph in a round, if the strategy needs it.
     pub fn graphs(&self, round: usize) -> Result<Option<GraphBelief>, StudyError> {
-        let path = self.round(round).join("graphs.json");
-        match fs::read(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            text => {
-                let text = text.map_err(StudyError::file(&path))?;
-                let graphs = GraphBelief::from_json(&text, &path.display().to_string());
-                graphs.map(Some).map_err(|error| StudyError::Folder { path, problem: error.to_string() })
-            }
-        }
+        Ok(belief::read(&self.round(round).join("ensemble.npz"))?.1)
     }
 
     pub(crate) fn write_belief(
@@ -142,10 +134,8 @@ impl RunFolder {
         let folder = self.round(round);
         fs::create_dir_all(&folder).map_err(StudyError::file(&folder))?;
         let place = |file: &str| format!("rounds/{round:03}/{file}");
-        self.write(&place("ensemble.npz"), |out| out.write_all(&ensemble.to_npz()))?;
-        if let Some(graphs) = graphs {
-            self.write(&place("graphs.json"), |out| out.write_all(graphs.to_json().as_bytes()))?;
-        }
+        // One archive, with a checksum of each of its parts.
+        self.write(&place("ensemble.npz"), |out| out.write_all(&belief::to_npz(ensemble, graphs)))?;
         if let Some(state) = state {
             self.write(&place("state.json"), |out| out.write_all(state.to_json().as_bytes()))?;
         }

@@ -32,6 +32,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use seabed::ErrorKind;
+use seabed::belief::BeliefFileError;
 use seabed::data::DataError;
 use seabed::design::DesignError;
 use seabed::posterior::FitError;
@@ -92,6 +93,9 @@ pub enum StudyError {
     /// A model that cannot be read.
     #[error(transparent)]
     Scm(#[from] ScmFileError),
+    /// A belief that cannot be read.
+    #[error(transparent)]
+    Belief(#[from] BeliefFileError),
     /// Data that cannot be read or written.
     #[error(transparent)]
     Data(#[from] DataError),

@@ -24,7 +24,7 @@ fn parquet_files_of_any_bytes_are_read_or_refused() {
     // The decoder panics on a few damaged pages, which is reported as an error.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if std::thread::current().name() != Some(seabed::data::parquet::DECODER_THREAD) {
+        if std::thread::current().name() != Some(seabed::data::DECODER_THREAD) {
             hook(panic);
         }
     }));
@@ -64,7 +64,7 @@ fn knowledge_of_any_bytes_is_read_or_refused() {
     mutate(&seeds("knowledge"), INPUTS, bodies::knowledge);
 }
 
-/// States of every kind of fit, as they are saved, and without their checksums, as they once were.
+/// States of every kind of fit, as they are saved, and without their checksums.
 #[test]
 fn states_of_any_bytes_are_read_or_refused() {
     let columns = vec![vec![0.5, 1.0, -2.0, 0.25, 3.0, 1.5], vec![1.0, 2.5, -3.0, 0.0, 6.5, 2.0]];

@@ -8,6 +8,8 @@
 mod cell;
 pub mod csv;
 mod dataset;
+#[cfg(any(feature = "parquet", feature = "xlsx"))]
+mod decoder;
 mod dialect;
 mod encoding;
 mod error;
@@ -37,6 +39,8 @@ pub use self::csv::{read_csv, read_csv_from, write_csv};
 pub use self::parquet::{read_parquet, read_parquet_from, write_parquet};
 pub use cell::Numbers;
 pub use dataset::{Dataset, MOST_VALUE};
+#[cfg(any(feature = "parquet", feature = "xlsx"))]
+pub use decoder::DECODER_THREAD;
 pub use dialect::Separator;
 pub use encoding::Encoding;
 pub use error::{Cells, DataError};

@@ -125,6 +125,9 @@ pub enum StateMismatch {
         /// Ours.
         known: u32,
     },
+    /// From before states had versions.
+    #[error("was made by an older version of the program; start the fit again")]
+    Unversioned,
     /// Not what was written.
     #[error("is incomplete or was edited; start the fit again")]
     Damaged,
