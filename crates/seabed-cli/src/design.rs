@@ -4,6 +4,7 @@ mod constraints;
 mod print;
 mod question;
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -14,6 +15,7 @@ use seabed::data::{DataSummary, Dataset, far_values, is_table_path, traps, write
 use seabed::design::{
     Belief, DesignError, Designer, Estimator, Goal, Replicates, Strategy, Temperature, Values, ceiling,
 };
+use seabed::graph::Node;
 use seabed::num::random::Seed;
 use seabed::observer::Stage;
 use seabed::posterior::{Posterior, PosteriorKind, PosteriorSettings, Start};
@@ -23,6 +25,7 @@ use serde_json::json;
 
 use crate::checks;
 use crate::clock::cpu_time;
+use crate::effects::beyond;
 use crate::failure::Failure;
 use crate::fit::read_knowledge;
 use crate::outputs::{Force, Kind, Output};
@@ -173,7 +176,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.force.check_effort(designer.effort(belief, &constraints))?;
     let batch = designer.design(belief, &constraints, seed, &Bar::new())?;
     let settings = batch.chosen.iter().flat_map(|chosen| chosen.design.settings().iter().copied());
-    let far = data.as_ref().map_or(Vec::new(), |data| far_values(data, settings));
+    let far = match &data {
+        Some(data) => far_values(data, settings),
+        // What was learned already remembers how far its data went.
+        None => farthest(settings, summary.as_ref()),
+    };
     warn(&far);
     warnings.extend(far);
     warnings.extend(ceiling(batch.information.nats, batch.entropy).map(str::to_string));
@@ -290,6 +297,19 @@ fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, 
     }
     let summary = Some(DataSummary::of(&data));
     Ok(Believed { ensemble: fit.ensemble, graphs: fit.graphs, summary, data: Some(data) })
+}
+
+/// What `seabed predict` says of values beyond the data, of the two ends of every variable.
+fn farthest(settings: impl Iterator<Item = (Node, f64)>, data: Option<&DataSummary>) -> Vec<String> {
+    let mut ends: BTreeMap<Node, (f64, f64)> = BTreeMap::new();
+    for (node, value) in settings {
+        let (low, high) = ends.entry(node).or_insert((value, value));
+        (*low, *high) = (low.min(value), high.max(value));
+    }
+    let both = |(node, (low, high)): (Node, (f64, f64))| {
+        if low == high { vec![(node, low)] } else { vec![(node, low), (node, high)] }
+    };
+    beyond(&ends.into_iter().flat_map(both).collect::<Vec<_>>(), data)
 }
 
 /// Everything but the strategy and the goal, for which the belief must be known.

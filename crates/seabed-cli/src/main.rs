@@ -99,8 +99,16 @@ fn explain_panics() {
     }));
 }
 
+/// Tests of what a defect leaves behind ask for one, which only builds for tests do.
+fn panic_if_asked(place: &str) {
+    if cfg!(debug_assertions) && std::env::var_os("SEABED_PANIC").is_some_and(|asked| asked == place) {
+        panic!("asked for");
+    }
+}
+
 fn command() -> ExitCode {
     let arguments = Arguments::parse();
+    panic_if_asked("command");
     if let Some(threads) = arguments.threads {
         // It fails only if threads were started before.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();

@@ -132,6 +132,7 @@ impl RunFolder {
         fitted: &Fitted,
     ) -> Result<(), StudyError> {
         let folder = self.round(round);
+        refuse_link(&folder)?;
         fs::create_dir_all(&folder).map_err(StudyError::file(&folder))?;
         let place = |file: &str| format!("rounds/{round:03}/{file}");
         // One archive, with a checksum of each of its parts.
@@ -155,10 +156,12 @@ impl RunFolder {
     }
 
     pub(crate) fn write_design(&self, round: usize, designed: &DesignRecord) -> Result<(), StudyError> {
+        refuse_link(&self.round(round))?;
         self.write_json(&format!("rounds/{round:03}/design.json"), designed)
     }
 
     pub(crate) fn write_outcomes(&self, round: usize, outcomes: &Dataset) -> Result<(), StudyError> {
+        refuse_link(&self.round(round))?;
         Ok(write_table(&self.round(round).join("outcomes.csv"), outcomes)?)
     }
 
@@ -271,11 +274,17 @@ impl Lock {
 /// Creates a folder within another; one that is a link to some other place is refused.
 pub(crate) fn create_own_folder(folder: &Path, name: &str) -> Result<(), StudyError> {
     let path = folder.join(name);
+    refuse_link(&path)?;
+    fs::create_dir_all(&path).map_err(StudyError::file(folder))
+}
+
+/// Nothing is written through a link to some other place: whoever made it would decide what is replaced there.
+pub(crate) fn refuse_link(path: &Path) -> Result<(), StudyError> {
     if path.is_symlink() {
         let problem = "it is a symbolic link; choose another folder with --out, or remove it".into();
-        return Err(StudyError::Folder { path, problem });
+        return Err(StudyError::Folder { path: path.to_path_buf(), problem });
     }
-    fs::create_dir_all(&path).map_err(StudyError::file(folder))
+    Ok(())
 }
 
 fn open_to_lock(folder: &Path) -> std::io::Result<File> {

@@ -21,6 +21,7 @@ use parquet::schema::types::{ColumnDescriptor, Type};
 
 use super::csv::target_texts;
 use super::dataset::Dataset;
+use super::decoder::decoded;
 use super::error::DataError;
 use super::layout::{Layout, ReadOptions, Role, blank_name};
 use super::loaded::{DataWarning, Loaded};
