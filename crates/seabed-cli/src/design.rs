@@ -4,18 +4,18 @@ mod constraints;
 mod print;
 mod question;
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use seabed::belief::{self, GraphBelief};
-use seabed::data::{DataSummary, Dataset, far_values, is_table_path, traps, write_atomically};
+use seabed::data::{
+    DataSummary, Dataset, far_values, far_values_in_brief, is_table_path, traps, write_atomically,
+};
 use seabed::design::{
     Belief, DesignError, Designer, Estimator, Goal, Replicates, Strategy, Temperature, Values, ceiling,
 };
-use seabed::graph::Node;
 use seabed::num::random::Seed;
 use seabed::observer::Stage;
 use seabed::posterior::{Posterior, PosteriorKind, PosteriorSettings, Start};
@@ -25,7 +25,6 @@ use serde_json::json;
 
 use crate::checks;
 use crate::clock::cpu_time;
-use crate::effects::beyond;
 use crate::failure::Failure;
 use crate::fit::read_knowledge;
 use crate::outputs::{Force, Kind, Output};
@@ -179,7 +178,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let far = match &data {
         Some(data) => far_values(data, settings),
         // What was learned already remembers how far its data went.
-        None => farthest(settings, summary.as_ref()),
+        None => summary.as_ref().map_or(Vec::new(), |data| far_values_in_brief(data, settings)),
     };
     warn(&far);
     warnings.extend(far);
@@ -297,19 +296,6 @@ fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, 
     }
     let summary = Some(DataSummary::of(&data));
     Ok(Believed { ensemble: fit.ensemble, graphs: fit.graphs, summary, data: Some(data) })
-}
-
-/// What `seabed predict` says of values beyond the data, of the two ends of every variable.
-fn farthest(settings: impl Iterator<Item = (Node, f64)>, data: Option<&DataSummary>) -> Vec<String> {
-    let mut ends: BTreeMap<Node, (f64, f64)> = BTreeMap::new();
-    for (node, value) in settings {
-        let (low, high) = ends.entry(node).or_insert((value, value));
-        (*low, *high) = (low.min(value), high.max(value));
-    }
-    let both = |(node, (low, high)): (Node, (f64, f64))| {
-        if low == high { vec![(node, low)] } else { vec![(node, low), (node, high)] }
-    };
-    beyond(&ends.into_iter().flat_map(both).collect::<Vec<_>>(), data)
 }
 
 /// Everything but the strategy and the goal, for which the belief must be known.

@@ -199,7 +199,7 @@ pub fn predict(arguments: &Predict) -> Result<(), Failure> {
     let (models, data) = read(&arguments.belief)?;
     let names = models.names();
     let intervention = parse_intervention("--do", &arguments.settings, names)?;
-    let warnings = beyond(intervention.settings(), data.as_ref());
+    let warnings = beyond(&intervention, data.as_ref());
     for warning in &warnings {
         tell!("warning: {warning}");
     }
@@ -223,9 +223,10 @@ pub fn predict(arguments: &Predict) -> Result<(), Failure> {
 }
 
 /// Values that are set where nothing was measured.
-pub fn beyond(settings: &[(Node, f64)], data: Option<&DataSummary>) -> Vec<String> {
+fn beyond(intervention: &Intervention, data: Option<&DataSummary>) -> Vec<String> {
     let Some(data) = data else { return Vec::new() };
-    let beyond = settings.iter().filter(|(node, value)| data.variables[*node].is_beyond(*value));
+    let settings = intervention.settings().iter();
+    let beyond = settings.filter(|(node, value)| data.variables[*node].is_beyond(*value));
     beyond
         .map(|(node, value)| {
             let variable = &data.variables[*node];

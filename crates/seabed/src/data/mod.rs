@@ -58,6 +58,6 @@ pub use number::Decimal;
 pub use observed::ObservedReader;
 pub use sheet::{Sheet, SheetRow};
 pub use summary::{DataSummary, ValueKind, VariableSummary};
-pub use traps::{far_values, traps};
+pub use traps::{far_values, far_values_in_brief, traps};
 pub use wording::{Excerpt, Place, Remedy, did_you_mean};
 pub use xlsx::{WorkbookCell, write_workbook};

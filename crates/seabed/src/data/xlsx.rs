@@ -242,7 +242,7 @@ mod tests {
     /// A workbook whose only row has these cells.
     fn book(cells: &str) -> Vec<u8> {
         let mut written = Vec::new();
-        write_workbook(&mut written, "s", [vec![WorkbookCell::Text("@".repeat(cells.len() + 40))]]).unwrap();
+        write_workbook(&mut written, "s", [vec![WorkbookCell::Empty]]).unwrap();
         // Nothing is compressed, but there are checksums: the archive is made anew.
         let mut before = zip::ZipArchive::new(Cursor::new(written)).unwrap();
         let mut archive = ZipWriter::new(Cursor::new(Vec::new()));

@@ -57,7 +57,7 @@ impl Effect {
     /// Are all its numbers finite? They are unless the models reach values that no number can hold.
     pub fn is_finite(&self) -> bool {
         let [low, high] = self.interval;
-        let mut numbers = vec![self.mean, low, high];
+        let mut numbers = vec![self.mean, low, high, self.span.low, self.span.high];
         for point in self.curve.iter().flatten() {
             numbers.extend([point.value, point.mean, point.interval[0], point.interval[1]]);
         }
