@@ -52,6 +52,7 @@ const LINES: &[&str] = &[
     "predict b.npz --do X1=1.5 --json",
     "lab report cells.lab --out page.html",
     "sweep run-one planned 1",
+    "fit d.csv --posterior mcmc-linear --sweeps 50 --draws 5 --edge-probabilities p.csv",
 ];
 
 /// What else may stand there.
@@ -89,6 +90,8 @@ const WORDS: &[&str] = &[
     "broken.npz",
     "broken.lab",
     "broken.json",
+    "p.csv",
+    "--edge-probabilities",
     "missing.csv",
     ".",
     "folder",
@@ -150,6 +153,7 @@ fn prepared() -> TempDir {
                   [posterior]\nkind = \"bootstrap\"\ndraws = 5\n[design]\nstrategy = \"random\"\nbatch = 1\n";
     fs::write(at.join("c.toml"), config).unwrap();
     fs::write(at.join("k.toml"), "forbidden = [[\"X1\", \"X2\"]]\n").unwrap();
+    fs::write(at.join("p.csv"), "from,to,probability\nX1,X2,0.9\nX3,X1,0.1\n").unwrap();
     done("lab new cells.lab --from d.csv");
     done("lab new cells.lab --variables cells.toml");
     done("lab add cells.lab d.csv");
