@@ -2,7 +2,6 @@
 //! it replaces nothing but what seabed made. And what it is about to take: memory and time.
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 use std::{env, process};
