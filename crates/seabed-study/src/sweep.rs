@@ -70,7 +70,7 @@ impl Sweep {
         let mut files = BTreeSet::new();
         for world in runs.iter().map(|run| &run.config.world) {
             if files.insert((world.kind as u8, &world.file)) {
-                world.check_file()?;
+                world.variables()?;
             }
         }
         create_own_folder(path, "runs")?;
