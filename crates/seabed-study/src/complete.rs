@@ -41,8 +41,7 @@ impl RunFolder {
                 }
                 None => {
                     !self.path().join(MARK).exists()
-                        && self.data_rows()?
-                            == self.expected_rows(config.rounds, config.world.observations)?
+                        && self.data_rows() == self.expected_rows(config.rounds, config.world.observations)?
                 }
             };
         Ok(whole.then_some(rows))
@@ -60,7 +59,7 @@ impl RunFolder {
             problem: "a table changed while the run was working; start the same command again".into(),
         };
         let tables = self.tables().ok_or_else(changed)?;
-        if self.data_rows()? != Some(rows) {
+        if self.data_rows() != Some(rows) {
             return Err(changed());
         }
         let mark = Mark { rounds, rows, tables };
