@@ -10,7 +10,9 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use seabed::belief::{self, GraphBelief};
-use seabed::data::{DataSummary, Dataset, far_values, is_table_path, traps, write_atomically};
+use seabed::data::{
+    DataSummary, Dataset, far_values, far_values_in_brief, is_table_path, traps, write_atomically,
+};
 use seabed::design::{
     Belief, DesignError, Designer, Estimator, Goal, Replicates, Strategy, Temperature, Values, ceiling,
 };
@@ -173,7 +175,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.force.check_effort(designer.effort(belief, &constraints))?;
     let batch = designer.design(belief, &constraints, seed, &Bar::new())?;
     let settings = batch.chosen.iter().flat_map(|chosen| chosen.design.settings().iter().copied());
-    let far = data.as_ref().map_or(Vec::new(), |data| far_values(data, settings));
+    let far = match &data {
+        Some(data) => far_values(data, settings),
+        // What was learned already remembers how far its data went.
+        None => summary.as_ref().map_or(Vec::new(), |data| far_values_in_brief(data, settings)),
+    };
     warn(&far);
     warnings.extend(far);
     warnings.extend(ceiling(batch.information.nats, batch.entropy).map(str::to_string));

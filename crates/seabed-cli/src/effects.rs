@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use seabed::JSON_VERSION;
 use seabed::belief;
-use seabed::data::{DataSummary, Names, is_table_path};
+use seabed::data::{DataSummary, MOST_VALUE, Names, is_table_path};
 use seabed::effects::{Effect, Effects, Predicted, Span, predict as predicted, simulated_spans};
 use seabed::graph::Node;
 use seabed::num::random::Seed;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::progress::{Bar, stop_on_interrupt};
-use crate::settings::{node_named, parse_intervention};
+use crate::settings::{node_named, parse_intervention, too_large};
 use crate::wording::short;
 
 /// Say what setting a variable does to the others: total effects, with intervals.
@@ -76,6 +76,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map_err(|error| Failure::Stopped(error.into()))?;
     drop(bar);
     effects.retain(|effect| looked_at.contains(&effect.to));
+    if !effects.iter().all(Effect::is_finite) {
+        return Err(overflow(&arguments.belief));
+    }
     let written = if arguments.json {
         let listed: Vec<Value> = effects.iter().map(|effect| named(effect, names)).collect();
         writeln!(
@@ -87,6 +90,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         print(effects, names, arguments.least)
     };
     written.map_err(|error| Failure::writing(None, error))
+}
+
+/// The models themselves reach values that no number can hold.
+fn overflow(belief: &Path) -> Failure {
+    Failure::Input(anyhow::anyhow!(
+        "{}: its models give values that are too large to compute with; check its parameters and what is set",
+        belief.display()
+    ))
 }
 
 /// The models of a saved belief, and what it remembers of its data.
@@ -110,6 +121,9 @@ fn parse_span(text: &str, names: &Names) -> Result<(Node, Span), Failure> {
     let (low, high) = (number(low).ok_or_else(wrong)?, number(high).ok_or_else(wrong)?);
     if low == high {
         return Err(wrong());
+    }
+    if let Some(end) = [low, high].into_iter().find(|end| end.abs() > MOST_VALUE) {
+        return Err(Failure::Input(anyhow::anyhow!("--span {text}: {}", too_large(end))));
     }
     Ok((node_named(name, names, &format!("--span {text}"))?, Span::new(low, high)))
 }
@@ -190,6 +204,9 @@ pub fn predict(arguments: &Predict) -> Result<(), Failure> {
         tell!("warning: {warning}");
     }
     let found = predicted(&models, &intervention, ROWS, Seed::new(arguments.seed));
+    if !found.iter().all(Predicted::is_finite) {
+        return Err(overflow(&arguments.belief));
+    }
     let written = if arguments.json {
         let variable = |predicted: &Predicted| {
             let mut value = json!(predicted);

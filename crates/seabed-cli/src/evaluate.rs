@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::failure::Failure;
 use crate::progress::{Bar, stop_on_interrupt};
 use crate::read::{TableOptions, read_data};
+use crate::settings::too_large;
 
 /// Compare an estimated graph or an ensemble with the true graph.
 ///
@@ -183,6 +184,14 @@ fn data_lines(
     path: &Path,
 ) -> Result<Vec<Line>, Failure> {
     let mut data = read_data(&arguments.data, &arguments.table)?.dataset;
+    if let Some((row, node)) = data.too_large() {
+        let (name, value) = (&data.names()[node], data.column(node)[row]);
+        return Err(Failure::Input(anyhow::anyhow!(
+            "row {}, column {name:?}: {}; check its unit, or leave the row out",
+            row + 1,
+            too_large(value)
+        )));
+    }
     if let Some(ensemble) = ensemble {
         data = in_file(path, data.reordered(ensemble.names()))?;
     }

@@ -24,6 +24,8 @@ pub enum Failure {
     Work(anyhow::Error),
     /// Ctrl-C, or a scheduler's wish: exit code 130.
     Stopped(anyhow::Error),
+    /// A defect of the program, which a study survived: exit code 70.
+    Defect(anyhow::Error),
     /// The reader of our output has gone; nobody is left to tell.
     OutputClosed,
 }
@@ -61,6 +63,10 @@ impl Failure {
                 tell!("{error}");
                 ExitCode::from(130)
             }
+            Self::Defect(error) => {
+                tell!("error: {error}");
+                ExitCode::from(crate::DEFECT)
+            }
             Self::OutputClosed => ExitCode::SUCCESS,
         }
     }
@@ -92,7 +98,19 @@ macro_rules! bad_input {
     )*};
 }
 
-with_kind!(DataError, FitError, DesignError, StudyError, LabError);
+with_kind!(DataError, FitError, DesignError, LabError);
+
+impl From<StudyError> for Failure {
+    fn from(error: StudyError) -> Self {
+        match error.kind() {
+            _ if matches!(error, StudyError::Defect { .. }) => Self::Defect(error.into()),
+            ErrorKind::Input => Self::Input(error.into()),
+            ErrorKind::Environment => Self::Work(error.into()),
+            ErrorKind::Stopped => Self::Stopped(error.into()),
+        }
+    }
+}
+
 bad_input!(
     SettingsError,
     ScmFileError,

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use clap::Args;
 use seabed::belief::{self, GraphBelief};
-use seabed::data::{DataSummary, Dataset, traps, write_atomically};
+use seabed::data::{DataSummary, Dataset, traps};
 use seabed::num::random::Seed;
 use seabed::posterior::bootstrap::Bootstrap;
 use seabed::posterior::{Fit, FitError, Knowledge, Posterior, PosteriorKind, Start, State};
@@ -19,7 +19,7 @@ use seabed::scm::Ensemble;
 use crate::checks;
 use crate::clock::cpu_time;
 use crate::failure::Failure;
-use crate::outputs::{Force, Kind, Output};
+use crate::outputs::{Force, Kind, Output, save};
 use crate::progress::{Bar, stop_on_interrupt};
 use crate::read::{TableOptions, read_data, told, warn};
 use crate::wording::{POSTERIOR_HELP, posterior_parser};
@@ -84,22 +84,33 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for remark in posterior.remarks(&data) {
         tell!("note: {remark}");
     }
+    // The disk may be full by then: what was learned is printed all the same.
+    let mut saved = Ok(());
     let learned = match &posterior {
         Posterior::Bootstrap(bootstrap) if arguments.options.single => {
             let (found, scm) = bootstrap.single(&data, &knowledge)?;
             let ensemble = Ensemble::uniform(vec![scm]).expect("one model is an ensemble");
             print::Learned::Single(ensemble, Box::new(found))
         }
-        _ => print::Learned::Fit(Box::new(run_fit(arguments, &posterior, &data, &knowledge)?)),
+        _ => {
+            let fit = run_fit(arguments, &posterior, &data, &knowledge)?;
+            if let (Some(path), Some(state)) = (&arguments.options.state, &fit.state) {
+                saved = save(path, state.to_json().as_bytes());
+            }
+            print::Learned::Fit(Box::new(fit))
+        }
     };
-    // The disk may be full by now: what was learned is printed all the same.
-    let mut saved = Ok(());
     if let (Some(path), Some(format)) = (&arguments.out, format) {
         let (models, graphs) = learned.belief();
-        saved = write_atomically(path, |out| {
-            out.write_all(&format.bytes(models, graphs, &DataSummary::of(&data)))
-        })
-        .map_err(|error| Failure::writing(Some(path), error));
+        let written = save(path, &format.bytes(models, graphs, &DataSummary::of(&data)));
+        // Both are told.
+        saved = match (saved, written) {
+            (Err(first), Err(second)) => {
+                first.report();
+                Err(second)
+            }
+            (first, second) => first.and(second),
+        };
     }
     for warning in learned.warnings() {
         tell!("warning: {warning}");
@@ -174,7 +185,7 @@ fn run_fit(
     let fit = match ended {
         Err(FitError::Stopped(state)) => {
             let path = arguments.state_place();
-            save_state(&path, &state)?;
+            save(&path, state.to_json().as_bytes())?;
             return Err(Failure::Stopped(anyhow::anyhow!(
                 "interrupted; {}; saved to {}: continue with the same command and --resume {}",
                 state.describe(),
@@ -186,9 +197,6 @@ fn run_fit(
     };
     if let Some(warning) = &fit.warning {
         tell!("warning: {warning}. More --sweeps may help; more --chains reveal more of the disagreement");
-    }
-    if let (Some(path), Some(state)) = (&options.state, &fit.state) {
-        save_state(path, state)?;
     }
     Ok(fit)
 }
@@ -233,9 +241,4 @@ fn read_state(path: &Path) -> Result<State, Failure> {
     };
     let text = fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
     State::from_json(&text).map_err(|error| problem(error.to_string()))
-}
-
-fn save_state(path: &Path, state: &State) -> Result<(), Failure> {
-    write_atomically(path, |out| out.write_all(state.to_json().as_bytes()))
-        .map_err(|error| Failure::writing(Some(path), error))
 }

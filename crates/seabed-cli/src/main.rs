@@ -77,7 +77,7 @@ fn explain_panics() {
     let in_full = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         // The decoder panics on a damaged file, which is reported as an error instead.
-        if std::thread::current().name() == Some(seabed::data::parquet::DECODER_THREAD) {
+        if std::thread::current().name() == Some(seabed::data::DECODER_THREAD) {
             return;
         }
         // Several threads may meet the same defect.
@@ -99,8 +99,16 @@ fn explain_panics() {
     }));
 }
 
+/// Tests of what a defect leaves behind ask for one, which only builds for tests do.
+fn panic_if_asked(place: &str) {
+    if cfg!(debug_assertions) && std::env::var_os("SEABED_PANIC").is_some_and(|asked| asked == place) {
+        panic!("asked for");
+    }
+}
+
 fn command() -> ExitCode {
     let arguments = Arguments::parse();
+    panic_if_asked("command");
     if let Some(threads) = arguments.threads {
         // It fails only if threads were started before.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();

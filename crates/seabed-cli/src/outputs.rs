@@ -4,11 +4,13 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
+use std::{env, process};
 
 use clap::Args;
 use seabed::belief;
 use seabed::data::{
-    Names, ReadOptions, Sheet, TARGETS_COLUMN, check_writable, read_graph, read_table, write_matrix,
+    Names, ReadOptions, Sheet, check_writable, read_graph, read_table, write_atomically, write_csv,
+    write_matrix,
 };
 use seabed::observer::Effort;
 use seabed::posterior::State;
@@ -100,7 +102,7 @@ impl Kind<'_> {
             Self::State => State::from_json(&text()).is_ok(),
             Self::Form => sheet().is_some_and(|sheet| is_blank_form(&sheet)),
             Self::Header(header) => sheet().is_some_and(|sheet| sheet.header == *header),
-            Self::Data(names) => columns(path).is_some_and(|columns| columns[..] == names[..]),
+            Self::Data(names) => is_simulated(path, names),
             // Made by hand, these are not laid out as seabed lays them out.
             Self::Model => Scm::read(path).is_ok_and(|scm| scm.to_json() == text()),
             Self::Network => Network::read(path).is_ok_and(|network| network.to_sbml() == text()),
@@ -114,16 +116,23 @@ impl Kind<'_> {
     }
 }
 
-/// The variables of a table.
-fn columns(path: &Path) -> Option<Vec<String>> {
-    let is_csv = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
-    if !is_csv {
-        return Some(read_table(path, &ReadOptions::default()).ok()?.dataset.names().to_vec());
+/// Does the table look as `seabed simulate` writes it, with these variables? Many look so by their header: `X1,X2,X3`.
+/// What was measured and typed has few digits.
+fn is_simulated(path: &Path, names: &Names) -> bool {
+    let Ok(loaded) = read_table(path, &ReadOptions::default()) else { return false };
+    let data = loaded.dataset;
+    let has_digits = |value: &&f64| format!("{value:?}").len() > DIGITS_OF_INSTRUMENTS;
+    let drawn = data.columns().iter().flatten().filter(has_digits).count();
+    if data.names()[..] != names[..] || 2 * drawn < data.rows() * data.variables() {
+        return false;
     }
-    let mut table = csv::Reader::from_path(path).ok()?;
-    let columns = table.headers().ok()?.iter().filter(|name| *name != TARGETS_COLUMN);
-    Some(columns.map(str::to_string).collect())
+    let is_csv = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
+    let mut text = Vec::new();
+    !is_csv || write_csv(&mut text, &data).is_ok() && fs::read(path).is_ok_and(|bytes| bytes == text)
 }
+
+/// Numbers that a computer drew are longer, most of them.
+const DIGITS_OF_INSTRUMENTS: usize = 12;
 
 impl Force {
     /// As [`check_effort`].
@@ -191,6 +200,23 @@ impl Force {
         }
         Ok(())
     }
+}
+
+/// Writes a result. If its place cannot be written any more, it goes to the folder for temporary files, and the failure
+/// names it: work of hours is not thrown away.
+pub fn save(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let write = |path: &Path| write_atomically(path, |out| out.write_all(bytes));
+    let Err(error) = write(path) else { return Ok(()) };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = env::temp_dir().join(format!("seabed-{}-{name}", process::id()));
+    if beside.exists() || write(&beside).is_err() {
+        return Err(Failure::writing(Some(path), error));
+    }
+    Err(Failure::Work(anyhow::anyhow!(
+        "{} cannot be written: {error}; what belongs there is in {}",
+        path.display(),
+        beside.display()
+    )))
 }
 
 fn refused(path: &Path, problem: &str) -> Failure {

@@ -188,6 +188,15 @@ impl Page {
         let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
         for (path, _) in &files {
             force.check_replaced(&Output { path, kind: Kind::Report }, &inputs)?;
+            // What is in these folders the run and the study made, and need.
+            for own in ["rounds", "runs"] {
+                if path.is_file() && lies_in(path, &folder.join(own)) {
+                    return Err(Failure::Input(anyhow::anyhow!(
+                        "{}: this file belongs to the results, so it cannot be written; name another one",
+                        path.display()
+                    )));
+                }
+            }
         }
         if beside.is_symlink() {
             return Err(Failure::Input(anyhow::anyhow!(
@@ -202,4 +211,9 @@ impl Page {
         }
         Ok(())
     }
+}
+
+/// Is the file in the folder or below it, whatever it is called?
+fn lies_in(file: &Path, folder: &Path) -> bool {
+    matches!((fs::canonicalize(file), fs::canonicalize(folder)), (Ok(file), Ok(folder)) if file.starts_with(&folder))
 }

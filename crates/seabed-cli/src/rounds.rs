@@ -51,6 +51,7 @@ impl Live {
         match event {
             RunEvent::Note(note) => self.bar.say(&format!("note: {note}")),
             RunEvent::Round(row) => {
+                crate::panic_if_asked("round");
                 if self.heading_due.swap(false, Ordering::Relaxed) {
                     self.say(HEADING);
                 }

@@ -1,6 +1,6 @@
 //! Interventions as people type them: NAME=VALUE.
 
-use seabed::data::{Names, closest, did_you_mean, position};
+use seabed::data::{MOST_VALUE, Names, closest, did_you_mean, position};
 use seabed::graph::Node;
 use seabed::scm::Intervention;
 
@@ -12,6 +12,13 @@ pub fn node_named(name: &str, names: &Names, option: &str) -> Result<Node, Failu
         let hint = did_you_mean(closest(name.trim(), names));
         Failure::Input(anyhow::anyhow!("{option}: there is no variable {name:?}{hint}"))
     })
+}
+
+/// Why a value cannot be computed with.
+pub fn too_large(value: f64) -> String {
+    format!(
+        "{value:e} is too large to compute with: values must lie between -{MOST_VALUE:e} and {MOST_VALUE:e}"
+    )
 }
 
 /// The intervention described by `NAME=VALUE` texts given with `option`; a name may itself contain `=`.
@@ -38,7 +45,8 @@ pub fn parse_intervention(option: &str, settings: &[String], names: &Names) -> R
         }
         match value.trim().parse::<f64>() {
             // Adding 0 turns -0 into 0: the two set the same value, so they are the same experiment.
-            Ok(value) if value.is_finite() => pairs.push((node, value + 0.0)),
+            Ok(value) if value.abs() <= MOST_VALUE => pairs.push((node, value + 0.0)),
+            Ok(value) if value.is_finite() => return Err(wrong(text, too_large(value))),
             _ => return Err(wrong(text, format!("{value:?} is not a finite number"))),
         }
     }

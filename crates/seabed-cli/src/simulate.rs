@@ -9,6 +9,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use seabed::data::{Dataset, Names, check_table_path, write_atomically, write_csv, write_graph, write_table};
 use seabed::evaluate::sortability;
 use seabed::num::random::{Purpose, Seed, Stream};
+use seabed::observer::Effort;
 use seabed::scm::{Intervention, Scm};
 use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, World};
 
@@ -131,6 +132,9 @@ struct Sampling {
 /// More numbers than this (8 GB) are a typing error, not a data set.
 const MOST_NUMBERS: u64 = 1_000_000_000;
 
+/// While they are simulated, numbers are held twice.
+const BYTES_OF_A_NUMBER: f64 = 16.0;
+
 /// From this sortability on, the order of the variables shows without causal reasoning.
 const TOO_EASY: f64 = 0.9;
 
@@ -145,7 +149,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         WorldArguments::Scm { scm, sampling } => (Scm::read(scm)?, sampling),
         WorldArguments::Grn(arguments) => return grn::run(arguments),
     };
-    check_size(sampling.n, scm.names().len())?;
+    check_size(sampling.n, scm.names().len(), &sampling.force)?;
     let intervention = parse_intervention("--do", &sampling.settings, scm.names())?;
     let others = [(&sampling.save_scm, Kind::Model), (&sampling.save_graph, Kind::Graph)];
     let input = match &arguments.world {
@@ -208,10 +212,11 @@ impl SyntheticArguments {
 }
 
 /// Refuses absurd sizes before anything is drawn.
-fn check_size(samples: u64, variables: usize) -> Result<(), Failure> {
+fn check_size(samples: u64, variables: usize, force: &Force) -> Result<(), Failure> {
     let numbers = samples.saturating_mul(variables as u64);
     if numbers <= MOST_NUMBERS {
-        return Ok(());
+        let bytes = BYTES_OF_A_NUMBER * numbers as f64;
+        return force.check_effort(Effort { seconds: 0.0, bytes });
     }
     Err(Failure::Input(anyhow::anyhow!(
         "{samples} samples of {variables} variables are {numbers} numbers, more than the maximum of {MOST_NUMBERS}; ask for fewer with --n"

@@ -155,7 +155,10 @@ fn run_study(sweep: &Sweep, jobs: Option<u16>) -> Result<(), Failure> {
     let runs = sweep.runs();
     let progress = Bar::of(runs.iter().map(|run| run.config.rounds as u64 + 1).sum(), "rounds");
     let events = |index: usize, event: RunEvent<'_>| match event {
-        RunEvent::Round(_) => progress.advance(),
+        RunEvent::Round(_) => {
+            crate::panic_if_asked("round");
+            progress.advance();
+        }
         RunEvent::Note(note) => progress.say(&format!("{}: {note}", name(&runs[index]))),
     };
     let ended = |index: usize, outcome: &Outcome| {
@@ -182,9 +185,11 @@ fn run_study(sweep: &Sweep, jobs: Option<u16>) -> Result<(), Failure> {
     }
     if failed > 0 {
         let all = runs.len();
-        return Err(Failure::Work(anyhow::anyhow!(
+        let told = anyhow::anyhow!(
             "{failed} of {all} runs failed; the results cover the others; the same command retries the failed ones"
-        )));
+        );
+        let defects = count(|outcome| matches!(outcome, Outcome::Failed(StudyError::Defect { .. })));
+        return Err(if defects > 0 { Failure::Defect(told) } else { Failure::Work(told) });
     }
     Ok(())
 }

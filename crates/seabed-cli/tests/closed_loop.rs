@@ -235,17 +235,25 @@ fn a_run_that_fails_does_not_stop_the_others() {
         "timing = false\nrounds = 1\n[world]\nkind = \"scm\"\nfile = [\"a.json\", \"b.json\"]\n[posterior]\nkind = \"bootstrap\"\ndraws = 5\n[design]\nbatch = 2\n",
     );
     done(folder.path(), "simulate er --nodes 4 --seed 1 --mechanism linear --save-scm b.json --out data.csv");
+    // A model that can be read, but whose values no number can hold.
+    let huge =
+        r#"{"name":"B","parents":["A"],"mechanism":{"type":"linear","weights":[1e308]},"noise_sd":1e100}"#;
+    let root = r#"{"name":"A","parents":[],"mechanism":{"type":"linear","weights":[]},"noise_sd":1e100}"#;
+    let model = format!(r#"{{"names":["A","B"],"nodes":[{root},{huge}]}}"#);
+    fs::write(folder.path().join("a.json"), model).unwrap();
     let output = seabed(folder.path(), "sweep study.toml").output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
     let printed = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{printed}");
     assert!(
-        printed.contains("run 0000") && printed.contains("a.json") && printed.contains("1 of 2 runs failed"),
+        printed.contains("run 0000 (a, bootstrap;")
+            && printed.contains("is not a finite number")
+            && printed.contains("1 of 2 runs failed"),
         "{printed}"
     );
     assert!(folder.path().join("study/runs/0001/metrics.csv").exists());
     let status = String::from_utf8(done(folder.path(), "sweep status study").stdout).unwrap();
     assert!(status.contains("1        0        0       1  all"), "{status}");
-    // The world exists now: the same command tries again.
+    // The world can be simulated now: the same command tries again.
     fs::copy(folder.path().join("b.json"), folder.path().join("a.json")).unwrap();
     done(folder.path(), "sweep study.toml");
 }

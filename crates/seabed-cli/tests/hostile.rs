@@ -50,7 +50,9 @@ fn model() -> String {
 #[test]
 fn hostile_names_stay_text_wherever_they_are_written() {
     let folder = tempfile::tempdir().unwrap();
-    let at = folder.path();
+    // With room around it, to see what a name that looks like a path would write there.
+    let at = &folder.path().join("outer/middle/inner");
+    fs::create_dir_all(at).unwrap();
     fs::write(at.join("w.json"), model()).unwrap();
     // A name that would end a comment, a tag or a cell.
     let table = "=1+1\n[x]<script>.csv";
@@ -132,5 +134,8 @@ fn hostile_names_stay_text_wherever_they_are_written() {
         assert!(all_there || file.contains("actions") || file.contains("curves"), "{file}: {names:?}");
     }
     // Nothing was written outside of the folder by a name that looks like a path.
-    assert!(all.iter().all(|path| path.starts_with(at)));
+    let mut around = Vec::new();
+    files(folder.path(), &mut around);
+    assert_eq!(around.len(), all.len());
+    assert!(around.iter().all(|path| path.starts_with(at)), "{around:?}");
 }

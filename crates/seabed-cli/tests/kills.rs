@@ -50,6 +50,8 @@ fn can_trace() -> bool {
         .output()
         .is_ok_and(|output| output.status.success());
     if !works {
+        let required = std::env::var_os("CI").is_some_and(|ci| ci == "true");
+        assert!(!required, "strace is not installed, or may not trace here");
         eprintln!("skipped: strace is not installed, or may not trace here");
     }
     works
@@ -129,6 +131,7 @@ fn killed_twice(line: &str, firsts: Option<usize>, seconds: usize) {
         }
     }
     println!("{line}: {all} calls; {tried} tries, killed twice in {both}: the same bytes after all of them");
+    assert!(both > 0, "{line}: no try was killed twice");
 }
 
 #[test]
@@ -200,6 +203,7 @@ fn killed_campaigns(points: Option<usize>, seconds: usize) {
     }
     let place = campaign();
     let at = place.path();
+    let (mut kills, mut all_before, mut all_after) = (0, 0, 0);
     for line in CHANGES {
         let before = exported(at);
         let saved = tempfile::tempdir().unwrap();
@@ -217,7 +221,10 @@ fn killed_campaigns(points: Option<usize>, seconds: usize) {
             for second in sample(all, seconds) {
                 let trial = fresh();
                 let (dead, output) = killed(trial.path(), line, first);
+                kills += usize::from(dead);
                 let mut now = exported(trial.path());
+                all_before += usize::from(dead && now == before);
+                all_after += usize::from(dead && now == after);
                 let acknowledged = !output.stdout.is_empty() || !dead;
                 assert!(now == after || now == before && !acknowledged, "{line}: killed at {first}");
                 // What is half written by a form goes with the command: nobody has seen it.
@@ -242,6 +249,8 @@ fn killed_campaigns(points: Option<usize>, seconds: usize) {
             "{line}: {all} calls; {tried} tries: {unchanged} as before the command, {changed} as after it"
         );
     }
+    println!("{kills} kills: {all_before} left the campaign as before the command, {all_after} as after it");
+    assert!(all_before > 0 && all_after > 0, "{kills} kills, {all_before} before, {all_after} after");
 }
 
 #[test]

@@ -57,6 +57,41 @@ mod signals {
         }
     }
 
+    /// A scheduler ends a long fit, and what continues it: the state is where it was asked for.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_fit_that_is_ended_leaves_its_state() {
+        let folder = tempfile::tempdir().unwrap();
+        done(folder.path(), "simulate er --nodes 8 --n 40 --mechanism linear --seed 1 --out wide.csv");
+        // The sweeps that are done when the fit is ended.
+        let ended = |more: &str| -> u64 {
+            // So many draws that the chains do not stop by themselves.
+            let fit = "fit wide.csv --posterior mcmc-linear --draws 1000000 --sweeps 10000000 --force --state s.json";
+            let mut command = seabed(folder.path(), &format!("{fit} {more}"));
+            let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+            let hears = || {
+                let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+                let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+                u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << 14) != 0
+            };
+            while !hears() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            // The data are read, and the fit has begun.
+            std::thread::sleep(Duration::from_millis(700));
+            signal(child.id(), "-TERM");
+            let output = child.wait_with_output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(130), "{said}");
+            assert!(said.contains("continue with the same command and --resume s.json"), "{said}");
+            let (before, _) = said.split_once(" sweeps are done").expect(&said);
+            before.rsplit(' ').next().unwrap().parse().unwrap()
+        };
+        let first = ended("");
+        let second = ended("--resume s.json");
+        assert!(second >= first, "{first} sweeps, then {second}");
+    }
+
     /// A command under `nohup` outlives its terminal.
     #[test]
     fn nohup_is_obeyed() {
@@ -91,9 +126,38 @@ mod signals {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         assert_eq!(all(writer.into(), "closed").status.code(), Some(0));
+        // `sweep 2>&1 | head -1`: both streams end, and the study is done all the same.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut sweep = seabed(folder.path(), "sweep c.toml --out both");
+        let ended = sweep.stdout(writer.try_clone().unwrap()).stderr(writer).status().unwrap();
+        assert_eq!(ended.code(), Some(0));
         let results = |out: &str| fs::read(folder.path().join(out).join("results.csv")).unwrap();
         assert_eq!(results("full"), results("closed"));
+        assert_eq!(results("full"), results("both"));
     }
+}
+
+/// The last line of defence: one sentence, exit code 70, and what was saved stays.
+#[cfg(debug_assertions)]
+#[test]
+fn a_defect_is_said_in_one_sentence_and_loses_nothing() {
+    let folder = prepared();
+    let at = folder.path();
+    let broken = |line: &str, place: &str| {
+        let output = seabed(at, line).env("SEABED_PANIC", place).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(70), "{line}: {said}");
+        assert_eq!(said.matches("a defect of seabed").count(), 1, "{line}: {said}");
+        assert!(said.contains("nothing that was saved is lost"), "{line}: {said}");
+    };
+    broken("evaluate --truth g.csv --estimate g.csv", "command");
+    broken("run c.toml --out r", "round");
+    broken("sweep c.toml --out s --set seed=[1,2]", "round");
+    broken("sweep run-one s 1", "round");
+    // The same commands go on from there.
+    done(at, "run c.toml --out r");
+    done(at, "sweep c.toml --out s --set seed=[1,2]");
 }
 
 #[track_caller]
@@ -154,6 +218,7 @@ fn files_of_the_user_are_never_replaced_unasked() {
         ("mine4/figures/edges.svg", "<svg/>"),
         ("mine5/config.toml", "rounds = 3\n"),
         ("note.csv", "a,b\n1,2\n"),
+        ("measured.csv", "X1,X2,X3\n1.5,2.25,3.0\n4.0,5.5,7.125\n"),
         ("note.json", "{}"),
         ("note.html", "<html>"),
     ] {
@@ -179,12 +244,15 @@ fn files_of_the_user_are_never_replaced_unasked() {
         "simulate scm --scm w.json --save-graph note.csv",
         "simulate scm --scm w.json --save-scm note.json",
         "simulate scm --scm w.json --out note.csv",
+        "simulate er --nodes 3 --out measured.csv",
         "fit d.csv --posterior mcmc-linear --state q.json --out q.json",
         "fit d.csv --posterior bootstrap --out note.json",
         "fit d.csv --posterior mcmc-linear --state note.json",
         "fit d.csv --posterior mcmc-linear --state d.csv --force",
         "report rr --out rr/config.toml",
         "report rr --out rr/config.toml --force",
+        "report rr --out rr/rounds/000/outcomes.csv",
+        "report rr --out rr/rounds/000/outcomes.csv --force",
         "report rr --out note.html",
         "lab rehearse d.csv --scm w.json --out w.json",
     ] {
@@ -243,6 +311,31 @@ fn outputs_are_checked_before_the_work_and_results_are_printed_whatever_happens_
         let output = seabed(at, "fit d.csv --posterior bootstrap --draws 5 --out full.npz").output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         assert!(String::from_utf8_lossy(&output.stdout).contains("X1"), "the edges are printed");
+        // Neither place can be written: both results are printed or elsewhere, and the messages say where.
+        std::os::unix::fs::symlink("/dev/full", at.join("full.json")).unwrap();
+        let elsewhere = at.join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        let line = "fit d.csv --posterior mcmc-linear --sweeps 50 --draws 5 --state full.json --out full.npz";
+        let output = seabed(at, line).env("TMPDIR", &elsewhere).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("X1"), "the edges are printed");
+        let saved: Vec<PathBuf> = contents(&elsewhere).into_keys().collect();
+        assert!(
+            saved.len() == 2 && saved.iter().all(|path| said.contains(&*path.to_string_lossy())),
+            "{said}"
+        );
+        for path in saved {
+            let path = path.display().to_string();
+            if path.ends_with(".npz") {
+                done(at, &format!("evaluate --truth g.csv --ensemble {path}"));
+            } else {
+                done(
+                    at,
+                    &format!("fit d.csv --posterior mcmc-linear --sweeps 60 --draws 5 --warm-start {path}"),
+                );
+            }
+        }
     }
 }
 
@@ -273,8 +366,30 @@ fn extreme_numbers_are_named_by_row_and_column() {
             model.replace(&format!("\"noise_sd\":{noise}"), &format!("\"noise_sd\":{extreme}")),
         )
         .unwrap();
-        let said = failed(at, "simulate scm --scm e.json", 2);
-        assert!(said.contains("noise_sd") && said.contains(extreme), "{said}");
+        for line in ["simulate scm --scm e.json", "design e.json --samples 10", "predict e.json"] {
+            let said = failed(at, line, 2);
+            assert!(said.contains("noise_sd") && said.contains(extreme), "{line}: {said}");
+        }
+    }
+    // What is set, and from where to where; models that no value can go through.
+    done(at, "fit d.csv --posterior bootstrap --draws 5 --out b.npz");
+    for line in [
+        "predict b.npz --do X1=1e308",
+        "effects b.npz --span X1=-1e308:1e308",
+        "design b.npz --score X1=1e308",
+        "simulate scm --scm w.json --do X1=1e308",
+        "evaluate --truth g.csv --ensemble b.npz --data big.csv",
+    ] {
+        let said = failed(at, line, 2);
+        assert!(said.contains("is too large to compute with"), "{line}: {said}");
+    }
+    let root = r#"{"name":"A","parents":[],"mechanism":{"type":"linear","weights":[]},"noise_sd":1}"#;
+    let steep =
+        r#"{"name":"B","parents":["A"],"mechanism":{"type":"linear","weights":[1e308]},"noise_sd":1}"#;
+    fs::write(at.join("steep.json"), format!(r#"{{"names":["A","B"],"nodes":[{root},{steep}]}}"#)).unwrap();
+    for line in ["predict steep.json --do A=1e100", "effects steep.json --span A=0:1e100"] {
+        let said = failed(at, line, 2);
+        assert!(said.contains("its models give values that are too large"), "{line}: {said}");
     }
     fs::write(at.join("long.csv"), format!("a,{}\n1,2\n3,5\n2,2\n7,1\n", "b".repeat(70_000))).unwrap();
     assert!(failed(at, "fit long.csv", 2).contains("has 70000 characters"));
@@ -314,6 +429,10 @@ fn settings_have_limits_and_messages_in_words() {
         ("fit d.csv --posterior dibs-linear --draws 7", "--draws does not apply"),
         ("fit d.csv --particles 7", "--particles does not apply"),
         ("fit d.csv --posterior bootstrap --chains 7", "--chains does not apply"),
+        ("fit d.csv --steps 7", "--steps does not apply"),
+        ("fit d.csv --noise learned", "--noise does not apply"),
+        ("fit d.csv --posterior bootstrap --prior er", "--prior does not apply"),
+        ("fit d.csv --posterior bootstrap --standardise true", "--standardise does not apply"),
         ("design w.json --knowledge MISSING", "--knowledge applies to data"),
         ("design w.json --ignore NOPE", "--ignore applies to data"),
         ("design w.json --draws 7", "--draws applies to data"),
@@ -406,27 +525,55 @@ fn spreadsheets_run_nothing_that_is_written_for_them() {
     assert!(failed(at, "lab add c.lab c-export/data.csv", 2).contains("30 of its 30 rows"));
 }
 
-/// Only where permissions bind: the superuser may write anywhere.
+/// Permissions do not bind the superuser: where the tests run as one, the command runs as nobody.
 #[cfg(unix)]
 #[test]
 fn a_campaign_that_cannot_be_written_can_be_read() {
     use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65534;
     let folder = prepared();
-    let at = folder.path().join("media");
-    fs::create_dir(&at).unwrap();
-    fs::copy(folder.path().join("cells.lab"), at.join("cells.lab")).unwrap();
-    let mode = |mode: u32| fs::set_permissions(&at, fs::Permissions::from_mode(mode)).unwrap();
-    mode(0o555);
-    if fs::write(at.join("probe"), "").is_ok() {
-        mode(0o755);
-        return;
+    let at = folder.path();
+    // A belief for the report, so that nothing has to be fitted.
+    done(at, "lab propose cells.lab --posterior bootstrap --set posterior.draws=5 --batch 1");
+    let mode = |path: &str, mode: u32| {
+        fs::set_permissions(at.join(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for made in ["media", "out"] {
+        fs::create_dir(at.join(made)).unwrap();
     }
-    for line in ["status media/cells.lab", "check media/cells.lab", "export media/cells.lab --out export"] {
-        done(folder.path(), &format!("lab {line}"));
+    fs::copy(at.join("cells.lab"), at.join("media/cells.lab")).unwrap();
+    for (path, bits) in [("", 0o755), ("out", 0o777), ("media/cells.lab", 0o444), ("media", 0o555)] {
+        mode(path, bits);
     }
-    let said = failed(folder.path(), "lab undo media/cells.lab", 1);
-    assert!(said.contains("can only be read"), "{said}");
-    mode(0o755);
+    let superuser = fs::write(at.join("media/probe"), "").is_ok();
+    if superuser {
+        fs::remove_file(at.join("media/probe")).unwrap();
+        // Nobody may not enter the folder of the build.
+        fs::copy(env!("CARGO_BIN_EXE_seabed"), at.join("seabed")).unwrap();
+        mode("seabed", 0o755);
+    }
+    let output = |line: &str| {
+        let mut command = if superuser { Command::new(at.join("seabed")) } else { seabed(at, "") };
+        if superuser {
+            command.current_dir(at).uid(NOBODY).gid(NOBODY);
+        }
+        command.args(line.split_whitespace()).output().unwrap()
+    };
+    for line in [
+        "status media/cells.lab",
+        "check media/cells.lab",
+        "export media/cells.lab --out out/export",
+        "report media/cells.lab --out out/page.html",
+        "backup media/cells.lab out/copy.lab",
+    ] {
+        let ended = output(&format!("lab {line}"));
+        assert!(ended.status.success(), "{line}: {}", String::from_utf8_lossy(&ended.stderr));
+    }
+    let ended = output("lab undo media/cells.lab");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.code() == Some(1) && said.contains("can only be read"), "{said}");
+    mode("media", 0o755);
 }
 
 /// What would not fit in memory, or take more than a day, is refused with an estimate, unless it is confirmed.
@@ -482,6 +629,13 @@ fn a_run_is_complete_only_if_all_its_rows_are_there() {
     fs::write(at.join("v/rounds/001/state.json"), "{").unwrap();
     done(at, "run c.toml --out v --set rounds=3");
     assert!(contents(&at.join("v")) == whole);
+    // A table of the same length with another number.
+    let mut edited = data.clone();
+    let digit = edited.iter().rposition(u8::is_ascii_digit).unwrap();
+    edited[digit] = if edited[digit] == b'1' { b'2' } else { b'1' };
+    fs::write(at.join("v/data.csv"), edited).unwrap();
+    done(at, "run c.toml --out v --set rounds=3");
+    assert!(contents(&at.join("v")) == whole);
     // A run from before there were marks: still finished in a report, and marked by the next start.
     fs::remove_file(at.join("v/complete.json")).unwrap();
     done(at, "report v --out page.html");
@@ -506,6 +660,13 @@ fn outputs_follow_no_link_out_of_their_folder() {
     assert!(failed(at, &format!("{world} --out out.csv --force"), 1).contains("it is a symbolic link to"));
     assert!(failed(at, "run c.toml --out linked --force", 2).contains("it is a symbolic link"));
     assert!(failed(at, "report rr --out page.html --force", 2).contains("it is a symbolic link"));
+    // One round, and one run of a study.
+    done(at, "sweep c.toml --out ss --set seed=[1,2] --plan");
+    fs::create_dir_all(at.join("one/rounds")).unwrap();
+    symlink(elsewhere.path(), at.join("one/rounds/000")).unwrap();
+    symlink(elsewhere.path(), at.join("ss/runs/0001")).unwrap();
+    assert!(failed(at, "run c.toml --out one --force", 2).contains("it is a symbolic link"));
+    assert!(failed(at, "sweep c.toml --out ss --set seed=[1,2]", 1).contains("it is a symbolic link"));
     assert!(contents(elsewhere.path()) == before);
 }
 
@@ -554,6 +715,11 @@ fn traps_are_said_by_every_command_and_in_json() {
     fs::write(at.join("d.csv"), format!("a,copy,b\n{rows}")).unwrap();
     done(at, "lab new c.lab --from d.csv");
     done(at, "lab new c.lab --variables c.toml");
+    // What was learned already remembers how far its data went.
+    done(at, "fit d.csv --posterior bootstrap --draws 5 --ignore copy --out b.npz");
+    let far = "design b.npz --batch 1 --samples 10 --target a --levels a=5000,6000";
+    let said = String::from_utf8(seabed(at, far).output().unwrap().stderr).unwrap();
+    assert!(said.contains("standard deviations from its mean where it is not set"), "{said}");
     for line in [
         "fit d.csv --posterior bootstrap --draws 5 --json",
         "design d.csv --posterior bootstrap --draws 5 --batch 1 --samples 10 --json",

@@ -4,8 +4,8 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use sha2::{Digest, Sha256};
 
-/// Everything that an action writes and that never changes afterwards.
-const WRITTEN: [&str; 7] = [
+/// Everything that an action writes. Only `undone` changes afterwards, and is sealed again.
+const WRITTEN: [&str; 10] = [
     "SELECT kind, what, at, note FROM action WHERE id = ?1",
     "SELECT text FROM variables WHERE action = ?1",
     "SELECT id, file, sha256, rows FROM source WHERE action = ?1 ORDER BY id",
@@ -13,26 +13,46 @@ const WRITTEN: [&str; 7] = [
     "SELECT id, wishes, designed FROM proposal WHERE action = ?1 ORDER BY id",
     "SELECT id, proposal, settings, replicates FROM experiment WHERE action = ?1 ORDER BY id",
     "SELECT id, experiment, replicate, status, targets, cells, file FROM record WHERE action = ?1 ORDER BY id",
+    "SELECT undone FROM action WHERE id = ?1",
+    "SELECT belief FROM proposal WHERE action = ?1 ORDER BY id",
+    // The first action makes the campaign.
+    "SELECT seed FROM campaign WHERE ?1 = 1",
 ];
+
+/// Of these, what files of version 1 have fingerprints of.
+const OF_VERSION_1: usize = 7;
 
 /// Fingerprints what an action wrote, and stores the fingerprint.
 pub(super) fn seal(connection: &Connection, action: i64) -> rusqlite::Result<()> {
-    let digest = digest(connection, action)?;
+    let digest = digest(connection, action, &WRITTEN)?;
     connection.execute("UPDATE action SET digest = ?2 WHERE id = ?1", (action, digest)).map(|_| ())
 }
 
 /// The actions whose rows have changed since.
 pub(super) fn altered(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
-    let mut query = connection.prepare("SELECT id, digest FROM action ORDER BY id")?;
-    let kept: Vec<(i64, Option<String>)> =
-        query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
     let mut altered = Vec::new();
-    for (action, kept) in kept {
-        if kept != Some(digest(connection, action)?) {
+    for (action, kept) in kept(connection)? {
+        if kept != Some(digest(connection, action, &WRITTEN)?) {
             altered.push(action);
         }
     }
     Ok(altered)
+}
+
+/// Brings the fingerprints of a file of version 1 to those of today; what had changed there still shows.
+pub(super) fn seal_anew(connection: &Connection) -> rusqlite::Result<()> {
+    for (action, kept) in kept(connection)? {
+        if kept == Some(digest(connection, action, &WRITTEN[..OF_VERSION_1])?) {
+            seal(connection, action)?;
+        }
+    }
+    Ok(())
+}
+
+/// The actions with their fingerprints.
+fn kept(connection: &Connection) -> rusqlite::Result<Vec<(i64, Option<String>)>> {
+    let mut query = connection.prepare("SELECT id, digest FROM action ORDER BY id")?;
+    query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
 /// What is wrong with an action whose rows have changed.
@@ -40,9 +60,9 @@ pub(super) fn problem(action: i64) -> String {
     format!("the data of action {action} were changed afterwards")
 }
 
-fn digest(connection: &Connection, action: i64) -> rusqlite::Result<String> {
+fn digest(connection: &Connection, action: i64, written: &[&str]) -> rusqlite::Result<String> {
     let mut hash = Sha256::new();
-    for sql in WRITTEN {
+    for sql in written {
         let mut query = connection.prepare_cached(sql)?;
         let columns = query.column_count();
         let mut rows = query.query([action])?;
@@ -62,4 +82,32 @@ fn digest(connection: &Connection, action: i64) -> rusqlite::Result<String> {
         hash.update([0x1d]);
     }
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_version_1_are_sealed_anew_and_what_had_changed_still_shows() {
+        let file = Connection::open_in_memory().unwrap();
+        file.execute_batch(include_str!("schema.sql")).unwrap();
+        file.execute_batch(
+            "INSERT INTO campaign VALUES (1, 7);
+             INSERT INTO action (kind, what, at, note, undone) VALUES
+               ('new', '', 'monday', '', NULL), ('add', '', 'tuesday', '', 'friday'), ('add', '', 'friday', '', NULL);",
+        )
+        .unwrap();
+        for action in 1..=3 {
+            let digest = digest(&file, action, &WRITTEN[..OF_VERSION_1]).unwrap();
+            file.execute("UPDATE action SET digest = ?2 WHERE id = ?1", (action, digest)).unwrap();
+        }
+        file.execute_batch("UPDATE action SET note = 'edited' WHERE id = 3").unwrap();
+        assert_eq!(altered(&file).unwrap(), [1, 2, 3]);
+        seal_anew(&file).unwrap();
+        assert_eq!(altered(&file).unwrap(), [3]);
+        file.execute_batch("UPDATE campaign SET seed = 8; UPDATE action SET undone = NULL WHERE id = 2;")
+            .unwrap();
+        assert_eq!(altered(&file).unwrap(), [1, 2, 3]);
+    }
 }

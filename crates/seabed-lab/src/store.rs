@@ -194,7 +194,9 @@ impl Change<'_> {
     }
 
     pub(super) fn undo(&self, action: i64) -> Result<(), LabError> {
-        self.run("UPDATE action SET undone = ?2 WHERE id = ?1", params![action, self.now]).map(|_| ())
+        self.run("UPDATE action SET undone = ?2 WHERE id = ?1", params![action, self.now])?;
+        digest::seal(&self.transaction, action)
+            .map_err(|error| super::open::classify_sqlite_error(&self.lab, error))
     }
 
     pub(super) fn source(

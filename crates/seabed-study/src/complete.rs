@@ -6,6 +6,7 @@ use std::fs;
 use std::io::ErrorKind;
 
 use seabed::evaluate::MetricRow;
+use seabed::num::fingerprint;
 use serde::{Deserialize, Serialize};
 
 use super::StudyError;
@@ -24,8 +25,8 @@ struct Mark {
     rounds: usize,
     /// Rows of `data.csv`, observations and outcomes.
     rows: usize,
-    /// The sizes of the tables.
-    bytes: BTreeMap<String, u64>,
+    /// The fingerprints of the tables.
+    tables: BTreeMap<String, String>,
 }
 
 impl RunFolder {
@@ -36,12 +37,11 @@ impl RunFolder {
         let whole = rows.len() == config.rounds + 1
             && match self.mark() {
                 Some(mark) => {
-                    mark.rounds == config.rounds && self.sizes().is_some_and(|sizes| sizes == mark.bytes)
+                    mark.rounds == config.rounds && self.tables().is_some_and(|tables| tables == mark.tables)
                 }
                 None => {
                     !self.path().join(MARK).exists()
-                        && self.data_rows()?
-                            == self.expected_rows(config.rounds, config.world.observations)?
+                        && self.data_rows() == self.expected_rows(config.rounds, config.world.observations)?
                 }
             };
         Ok(whole.then_some(rows))
@@ -52,13 +52,17 @@ impl RunFolder {
         self.mark().is_some()
     }
 
-    /// Marks the run, whose tables are all written, as complete.
+    /// Marks the run, whose tables are all written, as complete; `rows` is what its data should have.
     pub(crate) fn write_mark(&self, rounds: usize, rows: usize) -> Result<(), StudyError> {
-        let missing = || StudyError::Folder {
+        let changed = || StudyError::Folder {
             path: self.path().to_path_buf(),
-            problem: "a table vanished while the run was working; start the same command again".into(),
+            problem: "a table changed while the run was working; start the same command again".into(),
         };
-        let mark = Mark { rounds, rows, bytes: self.sizes().ok_or_else(missing)? };
+        let tables = self.tables().ok_or_else(changed)?;
+        if self.data_rows() != Some(rows) {
+            return Err(changed());
+        }
+        let mark = Mark { rounds, rows, tables };
         self.write_json(MARK, &mark)
     }
 
@@ -75,13 +79,13 @@ impl RunFolder {
         serde_json::from_slice(&fs::read(self.path().join(MARK)).ok()?).ok()
     }
 
-    /// None if a table is missing.
-    fn sizes(&self) -> Option<BTreeMap<String, u64>> {
-        let size = |table: &str| {
-            let file = fs::metadata(self.path().join(table)).ok().filter(fs::Metadata::is_file)?;
-            Some((table.to_string(), file.len()))
+    /// The fingerprints of the tables; none if one is missing.
+    fn tables(&self) -> Option<BTreeMap<String, String>> {
+        let known = |table: &str| {
+            let bytes = fs::read(self.path().join(table)).ok()?;
+            Some((table.to_string(), format!("{:016x}", fingerprint::of_bytes(bytes))))
         };
-        TABLES.into_iter().map(size).collect()
+        TABLES.into_iter().map(known).collect()
     }
 
     /// Observations, and the outcomes of all rounds.

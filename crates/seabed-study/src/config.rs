@@ -86,9 +86,10 @@ impl Config {
         let [first, later] = [&self.posterior, &later].map(|settings| settings.check(None));
         let (first, later) = (first.map_err(in_group("posterior"))?, later.map_err(in_group("posterior"))?);
         let of_batch = self.design.batch.saturating_mul(self.design.replicates.at_a_time());
+        let variables = self.world.variables()?;
         let fit = |round: usize| {
             let rows = self.world.observations.saturating_add(round.saturating_mul(of_batch));
-            (if round == 0 { &first } else { &later }).effort(rows, self.world.nodes)
+            (if round == 0 { &first } else { &later }).effort(rows, variables)
         };
         Ok((0..=self.rounds).fold(Effort::default(), |all, round| all.then(fit(round))))
     }

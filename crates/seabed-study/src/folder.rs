@@ -8,7 +8,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use seabed::belief::GraphBelief;
+use seabed::belief::{self, GraphBelief};
 use seabed::data::{Dataset, ReadOptions, read_table, write_atomically, write_matrix, write_table};
 use seabed::design::DesignRecord;
 use seabed::evaluate::MetricRow;
@@ -120,15 +120,7 @@ impl RunFolder {
 
     /// What was believed about the graph in a round, if the strategy needs it.
     pub fn graphs(&self, round: usize) -> Result<Option<GraphBelief>, StudyError> {
-        let path = self.round(round).join("graphs.json");
-        match fs::read(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            text => {
-                let text = text.map_err(StudyError::file(&path))?;
-                let graphs = GraphBelief::from_json(&text, &path.display().to_string());
-                graphs.map(Some).map_err(|error| StudyError::Folder { path, problem: error.to_string() })
-            }
-        }
+        Ok(belief::read(&self.round(round).join("ensemble.npz"))?.1)
     }
 
     pub(crate) fn write_belief(
@@ -140,12 +132,11 @@ impl RunFolder {
         fitted: &Fitted,
     ) -> Result<(), StudyError> {
         let folder = self.round(round);
+        refuse_link(&folder)?;
         fs::create_dir_all(&folder).map_err(StudyError::file(&folder))?;
         let place = |file: &str| format!("rounds/{round:03}/{file}");
-        self.write(&place("ensemble.npz"), |out| out.write_all(&ensemble.to_npz()))?;
-        if let Some(graphs) = graphs {
-            self.write(&place("graphs.json"), |out| out.write_all(graphs.to_json().as_bytes()))?;
-        }
+        // One archive, with a checksum of each of its parts.
+        self.write(&place("ensemble.npz"), |out| out.write_all(&belief::to_npz(ensemble, graphs)))?;
         if let Some(state) = state {
             self.write(&place("state.json"), |out| out.write_all(state.to_json().as_bytes()))?;
         }
@@ -165,20 +156,19 @@ impl RunFolder {
     }
 
     pub(crate) fn write_design(&self, round: usize, designed: &DesignRecord) -> Result<(), StudyError> {
+        refuse_link(&self.round(round))?;
         self.write_json(&format!("rounds/{round:03}/design.json"), designed)
     }
 
     pub(crate) fn write_outcomes(&self, round: usize, outcomes: &Dataset) -> Result<(), StudyError> {
+        refuse_link(&self.round(round))?;
         Ok(write_table(&self.round(round).join("outcomes.csv"), outcomes)?)
     }
 
     /// The rows of `data.csv`, if it is a table.
-    pub(crate) fn data_rows(&self) -> Result<Option<usize>, StudyError> {
-        let path = self.path.join("data.csv");
-        if !path.exists() {
-            return Ok(None);
-        }
-        Ok(read_table(&path, &ReadOptions::default()).ok().map(|loaded| loaded.dataset.rows()))
+    pub(crate) fn data_rows(&self) -> Option<usize> {
+        let Ok(mut table) = csv::Reader::from_path(self.path.join("data.csv")) else { return None };
+        table.records().try_fold(0, |rows, record| record.ok().map(|_| rows + 1))
     }
 
     /// Writes the tables of all rounds up to `last`, which is where the data end; `metrics.csv` comes last, so the others
@@ -281,11 +271,17 @@ impl Lock {
 /// Creates a folder within another; one that is a link to some other place is refused.
 pub(crate) fn create_own_folder(folder: &Path, name: &str) -> Result<(), StudyError> {
     let path = folder.join(name);
+    refuse_link(&path)?;
+    fs::create_dir_all(&path).map_err(StudyError::file(folder))
+}
+
+/// Nothing is written through a link to some other place: whoever made it would decide what is replaced there.
+pub(crate) fn refuse_link(path: &Path) -> Result<(), StudyError> {
     if path.is_symlink() {
         let problem = "it is a symbolic link; choose another folder with --out, or remove it".into();
-        return Err(StudyError::Folder { path, problem });
+        return Err(StudyError::Folder { path: path.to_path_buf(), problem });
     }
-    fs::create_dir_all(&path).map_err(StudyError::file(folder))
+    Ok(())
 }
 
 fn open_to_lock(folder: &Path) -> std::io::Result<File> {

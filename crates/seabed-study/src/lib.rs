@@ -32,6 +32,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use seabed::ErrorKind;
+use seabed::belief::BeliefFileError;
 use seabed::data::DataError;
 use seabed::design::DesignError;
 use seabed::posterior::FitError;
@@ -74,6 +75,15 @@ pub enum StudyError {
         /// Which.
         round: usize,
     },
+    /// The program itself failed.
+    #[error(
+        "{}: a defect of the program stopped this run; nothing that was saved is lost: please send its config.toml to the \
+         developers", path.display()
+    )]
+    Defect {
+        /// The folder of the run.
+        path: PathBuf,
+    },
     /// The observer asked to stop.
     #[error("interrupted; nothing is lost: the same command continues")]
     Stopped,
@@ -92,6 +102,9 @@ pub enum StudyError {
     /// A model that cannot be read.
     #[error(transparent)]
     Scm(#[from] ScmFileError),
+    /// A belief that cannot be read.
+    #[error(transparent)]
+    Belief(#[from] BeliefFileError),
     /// Data that cannot be read or written.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -129,7 +142,7 @@ impl StudyError {
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::File { .. } | Self::Busy { .. } => ErrorKind::Environment,
+            Self::File { .. } | Self::Busy { .. } | Self::Defect { .. } => ErrorKind::Environment,
             Self::Stopped => ErrorKind::Stopped,
             Self::Data(error) => error.kind(),
             Self::Fit(error) => error.kind(),

@@ -238,13 +238,14 @@ const MOST_NUMBERS: usize = 100_000_000;
 const MOST_WEIGHT: f64 = 1e6;
 
 impl WorldSettings {
-    /// Are all numbers within their ranges? The rest is checked when the world is made.
-    /// Can the file of the world be read, if it has one?
-    pub(crate) fn check_file(&self) -> Result<(), StudyError> {
+    /// How many variables it has, as its file says if it has one; an error if that cannot be read.
+    pub(crate) fn variables(&self) -> Result<usize, StudyError> {
         match self.kind {
-            WorldKind::Scm => Self::scm(&self.file).map(drop),
-            WorldKind::Grn if !self.file.as_os_str().is_empty() => Ok(Network::read(&self.file).map(drop)?),
-            _ => Ok(()),
+            WorldKind::Scm => Ok(Self::scm(&self.file)?.names().len()),
+            WorldKind::Grn if !self.file.as_os_str().is_empty() => {
+                Ok(Network::read(&self.file)?.names().len())
+            }
+            _ => Ok(self.nodes),
         }
     }
 
@@ -256,6 +257,7 @@ impl WorldSettings {
         Ok(Scm::read(file)?)
     }
 
+    /// Are all numbers within their ranges? The rest is checked when the world is made.
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
         let most_observations = MOST_NUMBERS / self.nodes.clamp(1, MOST_NODES);
         let counts = [

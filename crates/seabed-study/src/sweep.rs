@@ -20,7 +20,7 @@ use seabed::settings::Keys;
 
 use super::StudyError;
 use super::config::Config;
-use super::folder::{Lock, RunFolder, create_own_folder, remove_parts};
+use super::folder::{Lock, RunFolder, create_own_folder, refuse_link, remove_parts};
 use super::grid::{Planned, expand};
 use super::results::write_results;
 use super::run::{Events, RunEvent, run};
@@ -70,7 +70,7 @@ impl Sweep {
         let mut files = BTreeSet::new();
         for world in runs.iter().map(|run| &run.config.world) {
             if files.insert((world.kind as u8, &world.file)) {
-                world.check_file()?;
+                world.variables()?;
             }
         }
         create_own_folder(path, "runs")?;
@@ -132,11 +132,13 @@ impl Sweep {
 
     /// Starts or continues one run. A failure is recorded beside the run.
     pub fn run_one(&self, index: usize, observer: &dyn Observer, events: Events<'_>) -> Outcome {
-        let work = || run(&self.runs[index].config, &self.folder(index), observer, events);
-        let ended = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-            let problem = "an internal error; please report it with the run's config.toml".to_string();
-            Err(StudyError::Folder { path: self.folder(index).path().to_path_buf(), problem })
-        });
+        let folder = self.folder(index);
+        if let Err(error) = refuse_link(folder.path()) {
+            return Outcome::Failed(error);
+        }
+        let work = || run(&self.runs[index].config, &folder, observer, events);
+        let defect = || StudyError::Defect { path: folder.path().to_path_buf() };
+        let ended = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(defect()));
         let place = self.error_file(index);
         match ended {
             Ok(_) => {
@@ -148,7 +150,7 @@ impl Sweep {
             Err(error) => {
                 if !matches!(error, StudyError::Stopped) {
                     // On a full disk not even this can be written; the user is told anyway.
-                    let _ = fs::create_dir_all(self.folder(index).path());
+                    let _ = fs::create_dir_all(folder.path());
                     let _ = write_atomically(&place, |out| writeln!(out, "{error}"));
                 }
                 Outcome::Failed(error)

@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::belief::{self, GraphBelief};
 use crate::data::{DataError, Dataset, Names};
 use crate::design::{Batch, Belief, ConstraintError, Constraints, DesignError, Designer, NamedConstraints};
+use crate::num::fingerprint;
 use crate::num::random::{Purpose, Seed, Stream};
 use crate::observer::{Observer, Stage};
 use crate::posterior::{
@@ -282,7 +283,13 @@ impl Campaign {
     }
 }
 
-/// A campaign as JSON, everything by the names of the variables.
+/// The checksum of a saved campaign. Of what the text means, because programs in other languages read and write it
+/// with other spaces and other digits for the same numbers.
+fn checksum(saved: &Value) -> String {
+    format!("{:016x}", fingerprint::of_bytes(saved.to_string().into_bytes()))
+}
+
+/// A campaign as JSON, everything by the names of the variables; in its file beside a checksum of the whole.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Saved {
@@ -335,16 +342,24 @@ impl Campaign {
             unfinished: self.unfinished.clone(),
             earlier: self.earlier.clone(),
         };
-        serde_json::to_string(&saved).expect("numbers and texts")
+        let mut value = serde_json::to_value(&saved).expect("numbers and texts");
+        value["checksum"] = checksum(&value).into();
+        value.to_string()
     }
 
     /// A campaign that was saved.
     pub fn from_json(text: &str) -> Result<Self, CampaignError> {
         let wrong = |problem: String| CampaignError::Saved { problem };
-        let saved: Saved = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
-        if saved.version > JSON_VERSION {
-            return Err(wrong(format!("it has version {}, newer than {JSON_VERSION}", saved.version)));
+        let mut value: Value = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        if let Some(version) = value["version"].as_u64().filter(|version| *version > u64::from(JSON_VERSION))
+        {
+            return Err(wrong(format!("it has version {version}, newer than {JSON_VERSION}")));
         }
+        let found = value.as_object_mut().and_then(|fields| fields.remove("checksum"));
+        if found != Some(checksum(&value).into()) {
+            return Err(wrong("it is incomplete, was edited, or is of an older version".into()));
+        }
+        let saved: Saved = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
         let names: Names = saved.names.into();
         let targets: Vec<Vec<&str>> =
             saved.targets.iter().map(|row| row.iter().map(String::as_str).collect()).collect();

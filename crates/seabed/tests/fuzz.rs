@@ -6,6 +6,7 @@ mod bodies;
 mod mutation;
 
 use mutation::{mutate, seeds};
+use seabed::Campaign;
 use seabed::data::Dataset;
 use seabed::num::random::Seed;
 use seabed::observer::{Observer, Progress};
@@ -19,16 +20,38 @@ fn tables_of_any_bytes_are_read_or_refused() {
     mutate(&seeds("csv"), INPUTS, bodies::csv);
 }
 
-#[test]
-fn parquet_files_of_any_bytes_are_read_or_refused() {
-    // The decoder panics on a few damaged pages, which is reported as an error.
+/// The decoders panic on a few damaged files, which is reported as an error.
+fn silence_decoders() {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if std::thread::current().name() != Some(seabed::data::parquet::DECODER_THREAD) {
+        if std::thread::current().name() != Some(seabed::data::DECODER_THREAD) {
             hook(panic);
         }
     }));
+}
+
+#[test]
+fn parquet_files_of_any_bytes_are_read_or_refused() {
+    silence_decoders();
     mutate(&seeds("parquet"), INPUTS / 10, bodies::parquet);
+}
+
+#[test]
+fn workbooks_of_any_bytes_are_read_or_refused() {
+    silence_decoders();
+    mutate(&seeds("workbook"), INPUTS / 20, bodies::workbook);
+}
+
+#[test]
+fn campaigns_of_any_bytes_are_read_or_refused() {
+    let columns = vec![vec![0.5, 1.0, -2.0, 0.25, 3.0, 1.5], vec![1.0, 2.5, -3.0, 0.0, 6.5, 2.0]];
+    let data = Dataset::from_columns(&["a", "b"], columns, &[]).unwrap();
+    let settings = PosteriorSettings { kind: PosteriorKind::Bootstrap, draws: 2, ..Default::default() };
+    let mut campaign = Campaign::new(data).with_posterior(settings.check(None).unwrap());
+    let fresh = campaign.to_json().into_bytes();
+    campaign.fit(&()).unwrap();
+    let saved = [vec![fresh, campaign.to_json().into_bytes()], seeds("campaign")].concat();
+    mutate(&saved, INPUTS / 4, bodies::campaign);
 }
 
 #[test]
@@ -64,7 +87,7 @@ fn knowledge_of_any_bytes_is_read_or_refused() {
     mutate(&seeds("knowledge"), INPUTS, bodies::knowledge);
 }
 
-/// States of every kind of fit, as they are saved, and without their checksums, as they once were.
+/// States of every kind of fit, as they are saved, and without their checksums.
 #[test]
 fn states_of_any_bytes_are_read_or_refused() {
     let columns = vec![vec![0.5, 1.0, -2.0, 0.25, 3.0, 1.5], vec![1.0, 2.5, -3.0, 0.0, 6.5, 2.0]];
@@ -77,6 +100,8 @@ fn states_of_any_bytes_are_read_or_refused() {
         let Err(FitError::Stopped(state)) = fit else { panic!("it was stopped") };
         let text = state.to_json();
         let (_, bare) = text.split_once("\"state\":").unwrap();
+        let refusal = State::from_json(bare.strip_suffix('}').unwrap()).unwrap_err().to_string();
+        assert!(refusal.contains("was made by an older version of the program"), "{refusal}");
         saved.extend([bare.strip_suffix('}').unwrap().into(), text.into_bytes()]);
     }
     mutate(&saved, INPUTS, bodies::state);

@@ -84,7 +84,7 @@ enum MeasureName {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let world = Grn::new(arguments.network()?, arguments.measurement());
     let n = arguments.n.unwrap_or(if arguments.deterministic { 1 } else { 100 });
-    check_size(n, world.names().len())?;
+    check_size(n, world.names().len(), &arguments.force)?;
     let intervention = arguments.intervention(&world)?;
     let others = [(&arguments.save_network, Kind::Network), (&arguments.save_graph, Kind::Graph)];
     let input = arguments.network.as_deref();

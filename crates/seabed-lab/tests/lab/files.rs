@@ -52,6 +52,7 @@ fn newer_damaged_and_truncated_campaigns_are_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let (path, mut lab) = new_lab(folder.path());
     add(&mut lab, folder.path(), &observations(300, 1), false).unwrap();
+    let sound = lab.state().unwrap();
     drop(lab);
     let whole = fs::read(&path).unwrap();
     let with = |name: &str, bytes: &[u8]| {
@@ -76,13 +77,14 @@ fn newer_damaged_and_truncated_campaigns_are_refused_and_left_alone() {
         let error = refusal(&with(&format!("noise-{page}"), &damaged));
         assert!(matches!(error, LabError::Damaged { .. }), "{error}");
     }
-    // Bits that flip anywhere: never a panic; a file that still opens still answers.
+    // Bits that flip anywhere: never a panic; a file that is still read has what was written.
     for k in 0..200 {
         let mut flipped = whole.clone();
         flipped[draws.below(whole.len())] ^= 1 << draws.below(8);
         let path = with(&format!("flip-{k}"), &flipped);
         if let Ok(lab) = Lab::open(&path, WAIT) {
-            let _ = (lab.state().map(|state| state.rows().count()), lab.check());
+            assert!(lab.state().map_or(true, |state| state == sound), "flip {k}");
+            let _ = lab.check();
         }
     }
     assert!(
@@ -102,6 +104,24 @@ fn a_changed_value_is_found() {
     lab.undo().unwrap();
     assert_eq!(lab.check().unwrap(), Vec::<String>::new());
     let other = rusqlite::Connection::open(&path).unwrap();
+    // What is in force, and what chance depends on.
+    let undone: String =
+        other.query_row("SELECT undone FROM action WHERE id = 3", [], |row| row.get(0)).unwrap();
+    let seed: i64 = other.query_row("SELECT seed FROM campaign", [], |row| row.get(0)).unwrap();
+    for (sql, back, action) in [
+        (
+            "UPDATE action SET undone = NULL WHERE id = 3",
+            format!("UPDATE action SET undone = '{undone}' WHERE id = 3"),
+            3,
+        ),
+        ("UPDATE campaign SET seed = 99", format!("UPDATE campaign SET seed = {seed}"), 1),
+    ] {
+        other.execute_batch(sql).unwrap();
+        let expected = format!("the data of action {action} were changed afterwards");
+        assert!(lab.check().unwrap().contains(&expected), "{sql}");
+        other.execute_batch(&back).unwrap();
+        assert_eq!(lab.check().unwrap(), Vec::<String>::new());
+    }
     for (sql, action) in [
         ("UPDATE measured SET cells = '[1,2,3.5]' WHERE id = 7", 2),
         ("UPDATE record SET cells = '[1,2,4]'", 3),

@@ -215,6 +215,12 @@ impl Dataset {
         }
     }
 
+    /// The first value that is too large to compute with, by its row and variable.
+    pub fn too_large(&self) -> Option<(usize, Node)> {
+        let within = |column: &[f64]| column.iter().position(|value| value.abs() > MOST_VALUE);
+        (0..self.variables()).find_map(|node| Some((within(self.column(node))?, node)))
+    }
+
     /// The variables that have the same value in every row.
     pub fn constant_columns(&self) -> Vec<Node> {
         let constant = |column: &[f64]| column.iter().all(|value| *value == column[0]);

@@ -8,6 +8,8 @@
 mod cell;
 pub mod csv;
 mod dataset;
+#[cfg(any(feature = "parquet", feature = "xlsx"))]
+mod decoder;
 mod dialect;
 mod encoding;
 mod error;
@@ -37,6 +39,8 @@ pub use self::csv::{read_csv, read_csv_from, write_csv};
 pub use self::parquet::{read_parquet, read_parquet_from, write_parquet};
 pub use cell::Numbers;
 pub use dataset::{Dataset, MOST_VALUE};
+#[cfg(any(feature = "parquet", feature = "xlsx"))]
+pub use decoder::DECODER_THREAD;
 pub use dialect::Separator;
 pub use encoding::Encoding;
 pub use error::{Cells, DataError};
@@ -54,6 +58,6 @@ pub use number::Decimal;
 pub use observed::ObservedReader;
 pub use sheet::{Sheet, SheetRow};
 pub use summary::{DataSummary, ValueKind, VariableSummary};
-pub use traps::{far_values, traps};
+pub use traps::{far_values, far_values_in_brief, traps};
 pub use wording::{Excerpt, Place, Remedy, did_you_mean};
 pub use xlsx::{WorkbookCell, write_workbook};

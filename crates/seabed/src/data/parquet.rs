@@ -21,6 +21,7 @@ use parquet::schema::types::{ColumnDescriptor, Type};
 
 use super::csv::target_texts;
 use super::dataset::Dataset;
+use super::decoder::decoded;
 use super::error::DataError;
 use super::layout::{Layout, ReadOptions, Role, blank_name};
 use super::loaded::{DataWarning, Loaded};
@@ -31,10 +32,6 @@ use super::wording::{Excerpt, Place, Remedy};
 
 /// Rows decoded at a time, so that memory does not depend on what a file claims about its size.
 const BATCH: usize = 1 << 13;
-
-/// The thread that decodes a Parquet file. A panic in it means a damaged file, which is reported as an error; a program
-/// may keep its panic hook silent about it.
-pub const DECODER_THREAD: &str = "parquet-decoder";
 
 /// Rows that are written together.
 const ROW_GROUP: usize = 1 << 20;
@@ -63,7 +60,7 @@ pub fn read_parquet_from(content: Vec<u8>, name: &str, options: &ReadOptions) ->
     Ok(decode(Bytes::from(content), name, options)?.examined())
 }
 
-/// The decoder refuses most damaged pages but panics on a few. Nothing outlives the attempt, so nothing is left half done.
+/// The decoder refuses most damaged pages but panics on a few.
 fn decode(
     content: impl ChunkReader + 'static,
     name: &str,
@@ -73,16 +70,8 @@ fn decode(
         let reader = SerializedFileReader::new(content).map_err(|source| damaged(name, source))?;
         read(&reader, name, options)
     };
-    let decoded = std::thread::scope(|scope| {
-        // On a thread of its own, whose name a program's panic hook can recognise.
-        let thread = std::thread::Builder::new().name(DECODER_THREAD.into()).spawn_scoped(scope, attempt);
-        thread.map(|thread| thread.join())
-    });
-    match decoded {
-        Ok(Ok(loaded)) => loaded,
-        Ok(Err(_)) => Err(corrupt(name, "a page cannot be decoded")),
-        Err(source) => Err(DataError::unreadable(name.to_string(), source)),
-    }
+    let loaded = decoded(attempt).map_err(|source| DataError::unreadable(name.to_string(), source))?;
+    loaded.unwrap_or_else(|| Err(corrupt(name, "a page cannot be decoded")))
 }
 
 fn read(reader: &dyn FileReader, file: &str, options: &ReadOptions) -> Result<Loaded, DataError> {

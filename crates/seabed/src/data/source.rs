@@ -115,7 +115,32 @@ fn declared(head: &mut Vec<u8>) -> Option<Separator> {
 
 #[cfg(feature = "gzip")]
 fn uncompressed<'a>(reader: Box<dyn Read + 'a>, _file: &str) -> Result<Box<dyn Read + 'a>, DataError> {
-    Ok(Box::new(flate2::read::MultiGzDecoder::new(reader)))
+    Ok(Box::new(Limited { reader: flate2::read::MultiGzDecoder::new(reader), left: MOST_UNCOMPRESSED }))
+}
+
+/// The most bytes of a compressed table: a thousandth of them can stand for any table of equal lines.
+#[cfg(feature = "gzip")]
+const MOST_UNCOMPRESSED: u64 = 4_000_000_000;
+
+/// What is read, an error once it is more than is left.
+#[cfg(feature = "gzip")]
+struct Limited<R> {
+    reader: R,
+    left: u64,
+}
+
+#[cfg(feature = "gzip")]
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(into)?;
+        let left = self.left.checked_sub(read as u64);
+        self.left = left.ok_or_else(|| {
+            io::Error::other(
+                "it is larger than 4 GB once it is uncompressed; if that is right, uncompress it first",
+            )
+        })?;
+        Ok(read)
+    }
 }
 
 #[cfg(not(feature = "gzip"))]
@@ -180,5 +205,17 @@ impl Guesses {
             return None;
         }
         Some(format!("{file} is read with {}; {} would change that", found.join(", "), options.join(", ")))
+    }
+}
+
+#[cfg(all(test, feature = "gzip"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_grows_beyond_the_limit_is_refused_and_not_cut() {
+        let all = |left: u64| io::read_to_string(Limited { reader: &b"a,b\n1,2\n"[..], left });
+        assert_eq!(all(8).unwrap(), "a,b\n1,2\n");
+        assert!(all(7).unwrap_err().to_string().contains("larger than 4 GB"));
     }
 }

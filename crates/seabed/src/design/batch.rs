@@ -67,9 +67,16 @@ impl Batch {
     /// The batch if all its numbers are finite; what was evaluated but not chosen, and is not, is left out.
     pub(super) fn finite(mut self) -> Result<Self, DesignError> {
         self.evaluated.retain(|evaluated| evaluated.information.is_finite());
-        let of_chosen = |c: &Chosen| c.information.is_finite() && c.gain.is_finite() && c.cost.is_finite();
-        let finite =
-            self.information.is_finite() && self.entropy.is_finite() && self.chosen.iter().all(of_chosen);
+        let of_chosen = |c: &Chosen| {
+            c.information.is_finite()
+                && c.gain.is_finite()
+                && c.cost.is_finite()
+                && c.decides.iter().all(Decision::is_finite)
+        };
+        let finite = self.information.is_finite()
+            && self.entropy.is_finite()
+            && self.chosen.iter().all(of_chosen)
+            && self.forecast.as_ref().is_none_or(Forecast::is_finite);
         if finite { Ok(self) } else { Err(DesignError::NotFinite) }
     }
 

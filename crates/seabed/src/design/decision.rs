@@ -52,6 +52,11 @@ impl Decision {
         format!("whether {from} → {to} {what} (now {there:.2})")
     }
 
+    pub(super) fn is_finite(&self) -> bool {
+        let Self { there, back, none, indirect, wrong_now, wrong_after, decided, .. } = self;
+        [there, back, none, indirect, wrong_now, wrong_after, decided].iter().all(|x| x.is_finite())
+    }
+
     /// Is an answer more likely than not to come out?
     pub fn is_probable(&self) -> bool {
         self.decided >= PROBABLY

@@ -27,6 +27,11 @@ pub struct Forecast {
 }
 
 impl Forecast {
+    pub(super) fn is_finite(&self) -> bool {
+        let edges = [self.wrong_now, self.wrong_after, self.undecided_now, self.undecided_after];
+        edges.iter().chain(&[self.effective_graphs, self.drawn_once]).all(|x| x.is_finite())
+    }
+
     /// What it says, in sentences: what would change, whether that is worth while, and whether it can be trusted.
     pub fn sentences(&self) -> Vec<String> {
         let Self { wrong_now, wrong_after, undecided_now, undecided_after, .. } = *self;

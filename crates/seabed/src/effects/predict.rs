@@ -24,6 +24,13 @@ pub struct Predicted {
     pub new_row: [f64; 2],
 }
 
+impl Predicted {
+    /// Are all its numbers finite? They are unless the models reach values that no number can hold.
+    pub fn is_finite(&self) -> bool {
+        self.mean.is_finite() && self.interval.iter().chain(&self.new_row).all(|x| x.is_finite())
+    }
+}
+
 /// Every variable under an intervention, by `samples` simulated rows of every draw.
 pub fn predict(models: &Ensemble, intervention: &Intervention, samples: usize, seed: Seed) -> Vec<Predicted> {
     let draws = models.draws();

@@ -53,6 +53,18 @@ pub struct Effect {
     pub curve: Option<Vec<CurvePoint>>,
 }
 
+impl Effect {
+    /// Are all its numbers finite? They are unless the models reach values that no number can hold.
+    pub fn is_finite(&self) -> bool {
+        let [low, high] = self.interval;
+        let mut numbers = vec![self.mean, low, high, self.span.low, self.span.high];
+        for point in self.curve.iter().flatten() {
+            numbers.extend([point.value, point.mean, point.interval[0], point.interval[1]]);
+        }
+        numbers.iter().all(|x| x.is_finite())
+    }
+}
+
 /// A point of a curve.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct CurvePoint {

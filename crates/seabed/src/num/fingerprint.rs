@@ -5,12 +5,12 @@ const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0100_0000_01b3;
 
 /// FNV-1a.
-pub(crate) fn of_bytes(bytes: impl IntoIterator<Item = u8>) -> u64 {
+pub fn of_bytes(bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
 }
 
 /// FNV-1a a word at a time. High bits of a word would stay in the high bits: a rotation brings them down.
-pub(crate) fn of_words(words: impl IntoIterator<Item = u64>) -> u64 {
+pub fn of_words(words: impl IntoIterator<Item = u64>) -> u64 {
     words.into_iter().fold(OFFSET, |hash, word| (hash ^ word).wrapping_mul(PRIME).rotate_left(23))
 }
 

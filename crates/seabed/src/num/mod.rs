@@ -4,7 +4,7 @@
 //! instruction set: the kernels use plain multiplications and additions, never a fused one, in a fixed order.
 
 pub mod elementwise;
-pub(crate) mod fingerprint;
+pub mod fingerprint;
 // Its types are those of a dependency: public for our own tests and benchmarks, but not part of the API.
 #[doc(hidden)]
 pub mod matrix;

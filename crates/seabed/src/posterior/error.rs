@@ -125,6 +125,9 @@ pub enum StateMismatch {
         /// Ours.
         known: u32,
     },
+    /// From before states had versions.
+    #[error("was made by an older version of the program; start the fit again")]
+    Unversioned,
     /// Not what was written.
     #[error("is incomplete or was edited; start the fit again")]
     Damaged,
@@ -161,11 +164,11 @@ pub(super) fn check_rows_or_always_set(data: &Dataset) -> Result<(), UnusableDat
 
 /// `none` is what counts as the least number of rows where there are none.
 fn check(data: &Dataset, none: usize) -> Result<(), UnusableData> {
+    if let Some((row, node)) = data.too_large() {
+        let (name, value) = (data.names()[node].clone(), data.column(node)[row]);
+        return Err(UnusableData::TooLarge { name, row: row + 1, value });
+    }
     for node in 0..data.variables() {
-        if let Some(row) = data.column(node).iter().position(|value| value.abs() > MOST_VALUE) {
-            let (name, value) = (data.names()[node].clone(), data.column(node)[row]);
-            return Err(UnusableData::TooLarge { name, row: row + 1, value });
-        }
         let rows = data.untouched_rows(node).count();
         if rows < if rows == 0 { none } else { LEAST_ROWS } {
             let name = data.names()[node].clone();

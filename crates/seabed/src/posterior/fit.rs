@@ -69,7 +69,7 @@ pub enum State {
 
 /// Counts up when a posterior gives other numbers from the same data, settings and seed: what was learned before is then
 /// learned again where it would have been kept.
-pub const ALGORITHM: u32 = 1;
+pub const ALGORITHM: u32 = 2;
 
 /// Counts up when older programs cannot read what is saved, or newer ones not what was.
 const STATE_VERSION: u32 = 2;
@@ -95,12 +95,14 @@ impl State {
         format!("{{\"seabed-state\":{STATE_VERSION},\"checksum\":\"{checksum:016x}\",\"state\":{state}}}")
     }
 
-    /// The state of a JSON text: refused if it is not exactly what was written. States from before there were versions
-    /// are read too.
+    /// The state of a JSON text: refused if it is not exactly what was written.
     pub fn from_json(text: &str) -> Result<Self, FitError> {
         let damaged = |_| FitError::from(StateMismatch::Damaged);
         let Ok(saved) = serde_json::from_str::<SavedState<'_>>(text) else {
-            return serde_json::from_str(text).map_err(damaged);
+            // From before there were versions and checksums, nothing shows whether it is whole.
+            let bare = serde_json::from_str::<Self>(text).is_ok();
+            let refused = if bare { StateMismatch::Unversioned } else { StateMismatch::Damaged };
+            return Err(refused.into());
         };
         if saved.version != STATE_VERSION {
             return Err(StateMismatch::Version { found: saved.version, known: STATE_VERSION }.into());
