@@ -40,6 +40,9 @@ enum Terms {
     },
 }
 
+/// Rows without an intervention from which on variables are measured by these alone.
+const LEAST_OBSERVED: usize = 10;
+
 /// Some rows in units of their own: those of all nodes that were targets in the same rows.
 struct Rows {
     /// Is there no row in which the nodes were not set? Then these are all rows.
@@ -49,6 +52,8 @@ struct Rows {
     /// `[variable][row]`, standardised.
     columns: Vec<Vec<f64>>,
     regimes: Vec<u32>,
+    /// The places of the rows in which nothing was set; of all rows if there are too few of these.
+    calm: Vec<usize>,
     /// Variables that vary.
     vary: Vec<bool>,
     /// Scores of linear mechanisms.
@@ -77,7 +82,7 @@ impl Rows {
             let observed: Vec<f64> = values(k, &|row| data.targets(row).is_empty());
             let free: Vec<f64> = values(k, &|row| !data.targets(row).contains(k));
             let spread = |of: &[f64], least: usize| of.len() >= least && vary(of.iter().copied());
-            if smooth && spread(&observed, 10) {
+            if smooth && spread(&observed, LEAST_OBSERVED) {
                 mean_and_sd(observed.iter().copied())
             } else if spread(&free, 3) {
                 mean_and_sd(free.iter().copied())
@@ -97,7 +102,12 @@ impl Rows {
             Arc::new(Bge::new(&columns, &rows_of, &vec![0.0; nodes], settings.prior_rows, freedom))
         });
         let vary = (0..nodes).map(|k| vary(column(k))).collect();
-        Self { always_set, units, columns, regimes: regimes(data, &rows), vary, linear }
+        let mut calm: Vec<usize> =
+            (0..rows.len()).filter(|&place| data.targets(rows[place]).is_empty()).collect();
+        if calm.len() < LEAST_OBSERVED {
+            calm = (0..rows.len()).collect();
+        }
+        Self { always_set, units, columns, regimes: regimes(data, &rows), calm, vary, linear }
     }
 }
 
@@ -128,7 +138,12 @@ impl Problem {
         let terms = match &rows.linear {
             _ if rows.always_set => Terms::AlwaysSet { rows: rows.regimes.len() },
             Some(bge) => Terms::Linear(bge.clone()),
-            None => Terms::Smooth(Box::new(Smooth::new(node, rows.columns.clone(), rows.regimes.clone()))),
+            None => Terms::Smooth(Box::new(Smooth::new(
+                node,
+                rows.columns.clone(),
+                rows.regimes.clone(),
+                &rows.calm,
+            ))),
         };
         Self {
             node,

@@ -69,9 +69,11 @@ impl View {
 }
 
 impl Smooth {
-    pub fn new(node: Node, columns: Vec<Vec<f64>>, regimes: Vec<u32>) -> Self {
+    /// `calm` are the rows by which variables are measured.
+    pub fn new(node: Node, columns: Vec<Vec<f64>>, regimes: Vec<u32>, calm: &[usize]) -> Self {
         let straight = View::new(None, columns[node].clone(), 0.0);
-        let curved = tails::curve(&columns[node]).map(|curve| {
+        let values: Vec<f64> = calm.iter().map(|&row| columns[node][row]).collect();
+        let curved = tails::curve(&values, &columns[node]).map(|curve| {
             let values = columns[node].iter().map(|u| curve.warp.inside(*u)).collect();
             View::new(Some(curve.warp), values, curve.log_volume)
         });

@@ -1,4 +1,5 @@
-//! The curve along which the values of a node look most normal, found from the node alone.
+//! The curve along which the values of a node look most normal, found from the node alone, where nothing was set: what
+//! follows from setting its causes to extremes is no sign of tails.
 //!
 //! A process with normal noise is surprised by values far out, and explains each by whatever parent happens to set its row
 //! apart. Along the curve there are none. The curve is one of two ways to see the node: with every set of parents both
@@ -22,8 +23,8 @@ const REFINEMENTS: usize = 6;
 const NARROWEST: f64 = 0.1;
 const WIDEST: f64 = 8.0;
 
-/// The most likely curve of these values, if it is likelier than the straight line.
-pub(super) fn curve(values: &[f64]) -> Option<Curve> {
+/// The most likely curve of `values`, if it is likelier than the straight line, and its volume at `rows`.
+pub(super) fn curve(values: &[f64], rows: &[f64]) -> Option<Curve> {
     let n = values.len();
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -60,11 +61,12 @@ pub(super) fn curve(values: &[f64]) -> Option<Curve> {
     let warp = Warp { centre, width, mean, sd };
     // Two numbers known to about 1/√n each.
     let cost = (n as f64).ln();
-    let log_volume = values.iter().map(|u| warp.log_slope(*u)).sum::<f64>() - cost;
+    let log_volume = |of: &[f64]| of.iter().map(|u| warp.log_slope(*u)).sum::<f64>() - cost;
     // Along the curve the spread is 1; on the straight line it is not where the unit is that of other rows.
     let (_, spread) = moments(values.iter().copied());
-    let gained = log_volume + n as f64 * spread.ln();
-    (gained.is_finite() && gained > 0.0 && warp.is_valid()).then_some(Curve { warp, log_volume })
+    let gained = log_volume(values) + n as f64 * spread.ln();
+    let log_volume = log_volume(rows);
+    (gained > 0.0 && log_volume.is_finite() && warp.is_valid()).then_some(Curve { warp, log_volume })
 }
 
 /// Of values along the curve as normal ones of any mean and spread, up to a constant: what is left is the volume.
@@ -94,17 +96,21 @@ mod tests {
         values.iter().map(|x| (x - mean) / sd).collect()
     }
 
+    fn of(values: &[f64]) -> Option<Curve> {
+        curve(values, values)
+    }
+
     /// Normal values keep their straight line in at least 19 of 20 sets, lognormal ones and others with heavy tails are normal
     /// along their curve: skewness and excess kurtosis of 400 values below 0.6 and 1.2 (five standard errors).
     #[test]
     fn curves_are_found_where_there_are_tails() {
-        let straight = (0..20).filter(|&seed| curve(&standardised(|z| z, 200, seed)).is_none()).count();
+        let straight = (0..20).filter(|&seed| of(&standardised(|z| z, 200, seed)).is_none()).count();
         assert!(straight >= 19, "{straight}");
         let shapes: [fn(f64) -> f64; 3] = [|z| z.exp(), |z| (1.5 * z).exp(), |z| z * (0.3 * z * z).exp()];
         for (k, shape) in shapes.into_iter().enumerate() {
             for seed in 0..5 {
                 let values = standardised(shape, 400, 100 + seed);
-                let Curve { warp, log_volume } = curve(&values).expect("heavy tails");
+                let Curve { warp, log_volume } = of(&values).expect("heavy tails");
                 let z: Vec<f64> = values.iter().map(|u| warp.inside(*u)).collect();
                 let moment = |power: i32| z.iter().map(|z| z.powi(power)).sum::<f64>() / 400.0;
                 assert!(moment(1).abs() < 1e-9 && (moment(2) - 1.0).abs() < 1e-9);
@@ -117,5 +123,18 @@ mod tests {
                 assert!(log_volume > 20.0);
             }
         }
+    }
+
+    /// Extremes that follow from experiments make no curve, and where there is one its volume is that of all rows.
+    #[test]
+    fn experiments_are_no_tails() {
+        let calm = standardised(|z| z, 100, 7);
+        let rows: Vec<f64> = calm.iter().copied().chain([30.0, -25.0, 60.0, 40.0]).collect();
+        assert!(of(&rows).is_some() && curve(&calm, &rows).is_none());
+        let tailed = standardised(|z| (1.5 * z).exp(), 100, 8);
+        let rows: Vec<f64> = tailed.iter().copied().chain([30.0, 60.0]).collect();
+        let (less, more) = (of(&tailed).unwrap(), curve(&tailed, &rows).unwrap());
+        let added: f64 = [30.0, 60.0].iter().map(|u| less.warp.log_slope(*u)).sum();
+        assert!(less.warp == more.warp && (more.log_volume - less.log_volume - added).abs() < 1e-9);
     }
 }
