@@ -189,7 +189,8 @@ pub fn predict(arguments: &Predict) -> Result<(), Failure> {
     for warning in &warnings {
         tell!("warning: {warning}");
     }
-    let found = predicted(&models, &intervention, ROWS, Seed::new(arguments.seed));
+    let found = predicted(&models, &intervention, ROWS, Seed::new(arguments.seed), &Bar::new())
+        .map_err(|error| Failure::Stopped(error.into()))?;
     let written = if arguments.json {
         let variable = |predicted: &Predicted| {
             let mut value = json!(predicted);

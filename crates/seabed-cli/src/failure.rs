@@ -92,11 +92,10 @@ macro_rules! bad_input {
     )*};
 }
 
-with_kind!(DataError, FitError, DesignError, StudyError, LabError);
+with_kind!(DataError, FitError, DesignError, BeliefFileError, StudyError, LabError);
 bad_input!(
     SettingsError,
     ScmFileError,
-    BeliefFileError,
     SyntheticError,
     InterventionError,
     NetworkError,

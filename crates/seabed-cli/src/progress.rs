@@ -139,11 +139,8 @@ impl Observer for Bar {
         {
             let what = progress.what.to_string();
             pace.follow(progress.done, progress.all, &what);
-            let left = pace.left(progress.done).map_or(String::new(), |left| {
-                // Work that may end early says so.
-                let most = if what.contains("at most") { "at most" } else { "about" };
-                format!(", {most} {} left", roughly(left))
-            });
+            let left = pace.left(progress.done);
+            let left = left.map_or(String::new(), |left| format!(", about {} left", roughly(left)));
             self.bar.set_length(progress.all);
             self.bar.set_position(progress.done);
             self.bar.set_message(what + &left);

@@ -191,7 +191,7 @@ fn a_belief_remembers_its_data() {
         serde_json::from_str(&output(folder.path(), &format!("design belief.npz {design}"))).unwrap();
     for experiment in from_belief["batch"].as_array().unwrap() {
         for (name, value) in experiment["targets"].as_object().unwrap() {
-            let (least, most) = if name == "raf" { (-2.0, 10.0) } else { (-2.0, 6.0) };
+            let (least, most) = if name == "raf" { (2.0, 5.9) } else { (1.0, 3.55) };
             assert!((least..=most).contains(&value.as_f64().unwrap()), "{name} = {value}");
         }
         assert!(experiment["decides"].is_array());

@@ -236,7 +236,10 @@ fn random_walks_are_told_from_causes() {
     let names = ["a", "b", "c", "d"].map(String::from).to_vec().into();
     let data = Dataset::with_regime(names, (0..4).map(|_| walk()).collect(), NodeSet::empty(4)).unwrap();
     let warnings = traps(&data);
-    assert!(warnings.iter().any(|line| line.contains("neighbouring rows resemble each other")), "{warnings:?}");
+    assert!(
+        warnings.iter().any(|line| line.contains("neighbouring rows resemble each other")),
+        "{warnings:?}"
+    );
 }
 
 /// A dose that is set in every row is a cause and has none; a constant has no edges at all.

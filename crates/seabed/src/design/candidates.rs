@@ -2,7 +2,7 @@
 
 use super::batch::Evaluated;
 use super::constraints::{Constraints, Levels};
-use super::utility::Evaluator;
+use super::utility::{Evaluator, MOST_TARGETS, ROUGHLY};
 use super::value::Values;
 use crate::data::Names;
 use crate::graph::Node;
@@ -36,6 +36,28 @@ pub(super) fn most_candidates(constraints: &Constraints, values: &Values, evalua
     let targets = constraints.targets().count();
     let singles = targets.saturating_mul(values.most(evaluations));
     singles.saturating_add((constraints.max_targets - 1).saturating_mul(BEST_SINGLES * targets))
+}
+
+/// The designs of one table that are evaluated by all simulations, about, where those that set one target are screened first: what
+/// is evaluated roughly counts for its share.
+pub(super) fn usual_candidates(constraints: &Constraints, values: &Values, evaluations: usize) -> usize {
+    let all = constraints.targets().count();
+    let targets = all.min(MOST_TARGETS);
+    let sets = (constraints.max_targets - 1).saturating_mul(BEST_SINGLES * all);
+    let singles = match values {
+        Values::Refined if constraints.costs_are_equal() => {
+            let first = targets.saturating_mul(evaluations);
+            let rough = if first > CONTENDERS { first.div_ceil(ROUGHLY) } else { 0 };
+            let more = values.most(evaluations) - evaluations;
+            rough + first.min(CONTENDERS) + targets.min(REFINED_TARGETS) * more
+        }
+        Values::Refined => {
+            let more = values.most(evaluations) - evaluations;
+            targets.saturating_mul(evaluations) + targets.min(REFINED_TARGETS) * more
+        }
+        values => targets.saturating_mul(values.most(evaluations)),
+    };
+    singles.saturating_add(sets)
 }
 
 impl Candidates<'_> {

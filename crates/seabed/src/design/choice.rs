@@ -4,7 +4,7 @@
 
 use super::batch::{Batch, Chosen, relabelled};
 use super::belief::Belief;
-use super::candidates::{Candidates, most_candidates};
+use super::candidates::{Candidates, most_candidates, usual_candidates};
 use super::constraints::Constraints;
 use super::designer::{DesignError, Designer};
 use super::information::Information;
@@ -12,7 +12,7 @@ use super::replicates::Replicates;
 use super::rule::{Picker, distinct};
 use super::utility::{Judged, Verdict, evaluator};
 use super::value::Values;
-use super::work::Work;
+use super::work::{Designs, Work};
 use crate::graph::Node;
 use crate::num::random::{Purpose, Seed};
 use crate::observer::{Effort, Observer};
@@ -72,11 +72,7 @@ impl Designer {
 
         let (utility, rule) = self.strategy.parts();
         let values = self.strategy.values(&self.values);
-        let table = most_candidates(constraints, &values, self.evaluations);
-        let looked_at = rule.most_evaluations(table, self.batch);
-        // A chosen design is simulated once more, and its part of the finished batch on its own and with the others.
-        let designs = looked_at.saturating_add(pending.len() + OWN_WORK * self.batch);
-        let work = Work::new(observer, designs, self.paths(belief))?;
+        let work = Work::new(observer, self.work(constraints, pending.len()), self.paths(belief))?;
         let stream = seed.stream(Purpose::Design);
         let mut evaluator = evaluator(utility, &designer, belief, &pending, stream, &work)?;
         let picker = Picker {
@@ -115,10 +111,8 @@ impl Designer {
     /// looked at.
     pub fn effort<'b>(&self, belief: impl Into<Belief<'b>>, constraints: &Constraints) -> Effort {
         let belief = belief.into();
-        let (utility, rule) = self.strategy.parts();
-        let values = self.strategy.values(&self.values);
-        let table = most_candidates(constraints, &values, self.evaluations);
-        let designs = (rule.most_evaluations(table, self.batch) + OWN_WORK * self.batch) as f64;
+        let utility = self.strategy.parts().0;
+        let designs = self.work(constraints, 0).expected as f64;
         let rows = self.replicates.at_a_time() as f64;
         let (d, m) = (belief.models.names().len() as f64, self.samples as f64);
         let of_design = if utility.needs_graphs() {
@@ -142,7 +136,7 @@ impl Designer {
         let belief = belief.into();
         self.check_for(belief, designs.len())?;
         check_variables("a design", designs, belief.models.names().len())?;
-        let work = Work::new(observer, OWN_WORK * designs.len(), self.paths(belief))?;
+        let work = Work::new(observer, Designs::exactly(OWN_WORK * designs.len()), self.paths(belief))?;
         let (utility, _) = self.strategy.parts();
         let mut evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
         evaluator.start_round(0)?;
@@ -162,7 +156,7 @@ impl Designer {
         let belief = belief.into();
         self.check_for(belief, designs.len())?;
         check_variables("a design", designs, belief.models.names().len())?;
-        let work = Work::new(observer, OWN_WORK * designs.len(), self.paths(belief))?;
+        let work = Work::new(observer, Designs::exactly(OWN_WORK * designs.len()), self.paths(belief))?;
         let (utility, _) = self.strategy.parts();
         let evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
         let verdict = evaluator.judge(&self.experiments(designs))?;
@@ -211,6 +205,22 @@ impl Designer {
             return self.check_paths(families);
         }
         self.check_size(belief.models.draws().len(), variables, targets)
+    }
+
+    /// The designs that a batch takes, with so many pending.
+    fn work(&self, constraints: &Constraints, pending: usize) -> Designs {
+        let (utility, rule) = self.strategy.parts();
+        let values = self.strategy.values(&self.values);
+        // A chosen design is simulated once more, and its part of the finished batch on its own and with the others.
+        let own = pending + OWN_WORK * self.batch;
+        let most = most_candidates(constraints, &values, self.evaluations);
+        let usual = match utility.needs_graphs() {
+            true => usual_candidates(constraints, &values, self.evaluations),
+            false => most,
+        };
+        let all = |table: usize| rule.most_evaluations(table, self.batch).saturating_add(own);
+        let expected = rule.usual_evaluations(usual, self.batch, self.replicates).saturating_add(own);
+        Designs { most: all(most), expected }
     }
 
     /// Simulations that a design is evaluated under.

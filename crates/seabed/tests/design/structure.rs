@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use seabed::belief::{Given, GraphBelief};
 use seabed::data::Dataset;
-use seabed::design::{Belief, Constraints, DesignError, Designer, Goal, Replicates, Strategy};
+use seabed::design::{Belief, Constraints, DesignError, Designer, Goal, Replicates, Strategy, Values};
 use seabed::graph::Dag;
 use seabed::num::random::{Draws, Purpose, Seed};
 use seabed::observer::Progress;
@@ -209,6 +209,35 @@ fn designs_are_reproducible_and_watched() {
     assert_eq!(serde_json::to_string(&again).unwrap(), serde_json::to_string(&batch).unwrap());
     let stopped = designer.design(belief, &constraints, Seed::new(6), &|_: &Progress<'_>| false);
     assert!(matches!(stopped, Err(DesignError::Stopped(_))));
+}
+
+/// What is announced at the beginning is what there is to do, within a factor of two, although most candidates are looked at
+/// only roughly.
+#[test]
+fn the_work_that_is_announced_is_about_the_work_that_is_done() {
+    let fit = fit(Family::Linear);
+    let belief = Belief { models: &fit.ensemble, graphs: fit.graphs.as_ref() };
+    let constraints = Constraints::range(3, -3.0, 3.0);
+    for (evaluations, batch, replicates) in [(5, 1, 1), (5, 4, 1), (40, 3, 1), (20, 2, 3)] {
+        let designer = Designer {
+            strategy: Strategy::GreedyEdges,
+            values: Values::Refined,
+            samples: 50,
+            replicates: Replicates::Each(replicates),
+            evaluations,
+            batch,
+            ..Designer::default()
+        };
+        let heard = Mutex::new(Vec::new());
+        let watch = |progress: &Progress<'_>| {
+            heard.lock().unwrap().push((progress.done, progress.all));
+            true
+        };
+        designer.design(belief, &constraints, Seed::new(6), &watch).unwrap();
+        let heard = heard.into_inner().unwrap();
+        let (announced, real) = (heard[0].1, heard.last().unwrap().0);
+        assert!(announced <= 2 * real && real <= 2 * announced, "{evaluations} values: {announced}, {real}");
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ use discrepancy::Discrepancy;
 pub use discrepancy::discrepancy;
 use model::ModelInformation;
 use structure::Structure;
+pub(super) use structure::{MOST_TARGETS, ROUGHLY};
 
 use super::batch::Evaluated;
 use super::belief::Belief;

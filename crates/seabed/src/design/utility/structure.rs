@@ -141,10 +141,10 @@ pub(super) struct Structure<'a> {
 }
 
 /// Of the paths, one in so many serves for a rough evaluation.
-const ROUGHLY: usize = 5;
+pub(in crate::design) const ROUGHLY: usize = 5;
 
 /// Targets that are simulated: those that would teach most if they had no noise.
-const MOST_TARGETS: usize = 12;
+pub(in crate::design) const MOST_TARGETS: usize = 12;
 
 impl<'a> Structure<'a> {
     pub(super) fn new(
