@@ -148,7 +148,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check_options(arguments)?;
     check_outputs(arguments)?;
     stop_on_interrupt();
-    let Believed { ensemble, graphs, summary, data, told, mut warnings, warned } = believed(arguments, asked)?;
+    let Believed { ensemble, graphs, summary, data, told, mut warnings, warned } =
+        believed(arguments, asked)?;
     designer.strategy = asked.unwrap_or(Strategy::recommended(graphs.is_some()));
     if arguments.samples.is_none() {
         designer.samples = designer.strategy.usual_samples(ensemble.draws().len());

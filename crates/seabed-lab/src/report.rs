@@ -61,6 +61,7 @@ fn view(title: String, state: &State, summary: &Summary, edge_probabilities: Vec
         truth: None,
         edge_probabilities,
         rows: summary.rounds.iter().map(round).collect(),
+        unit: summary.strategy.parts().0.unit().into(),
         interventions: state.live().flat_map(of_experiment).collect(),
         curves: last.map_or(Vec::new(), |proposal| InformationCurve::of(&proposal.designed.evaluated)),
         timing: Vec::new(),
