@@ -193,10 +193,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .curves
         .as_ref()
         .map_or(Ok(()), |path| save(path, |out| print::write_curves(out, &batch.evaluated, names)));
-    let form = arguments
-        .out
-        .as_ref()
-        .map_or(Ok(()), |path| save(path, |out| write_form(out, path, names, &print::form(&batch, names))));
+    let form = arguments.out.as_ref().map_or(Ok(()), |path| {
+        save(path, |out| write_form(out, path, names, &print::form(&batch, names, &constraints)))
+    });
     let (seconds, cpu_seconds) = used();
     let written = if arguments.json {
         let mut value = print::as_json(&batch, &ensemble, seconds, cpu_seconds);

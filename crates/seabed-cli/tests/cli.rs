@@ -883,3 +883,40 @@ fn chains_fit_resume_and_reuse_scores() {
     fs::write(folder.path().join("p.csv"), "from,to,probability\nX1,X9,0.5\n").unwrap();
     assert!(refused("--posterior mcmc-linear --edge-probabilities p.csv").contains("\"X1\" -> \"X9\""));
 }
+
+#[test]
+fn one_variable_has_nothing_to_find() {
+    let folder = folder();
+    fs::write(folder.path().join("one.csv"), "raf\n1\n2\n3\n4\n").unwrap();
+    let said = refusal(folder.path(), "fit one.csv");
+    assert!(said.contains("there is only one variable, \"raf\": nothing can cause it"), "{said}");
+}
+
+/// Doses that were never negative are not proposed negative, and a form has no more digits than can be set.
+#[test]
+fn values_stay_within_the_data_and_are_rounded() {
+    let folder = folder();
+    let mut table = String::from("dose,answer\n");
+    for k in 0..60 {
+        let dose = (0.07 * f64::from(k * 37 % 60)).exp();
+        table += &format!("{dose},{}\n", dose.sqrt() + 0.1 * f64::from(k * 13 % 7));
+    }
+    fs::write(folder.path().join("data.csv"), table).unwrap();
+    let design =
+        "design data.csv --posterior mcmc-linear --draws 20 --batch 3 --samples 10 --out form.csv --json";
+    let batch: serde_json::Value = serde_json::from_str(&output(folder.path(), design)).unwrap();
+    for experiment in batch["batch"].as_array().unwrap() {
+        let mut targets = experiment["targets"].as_object().unwrap().values();
+        assert!(targets.all(|value| value.as_f64().unwrap() >= 1.0), "{experiment}");
+    }
+    assert!(batch["warnings"].is_array() && batch["data_notes"].is_array());
+    let form = fs::read_to_string(folder.path().join("form.csv")).unwrap();
+    for cell in form.lines().skip(1).flat_map(|line| line.split(',').skip(2).take(2)) {
+        let digits = cell.chars().filter(char::is_ascii_digit).count();
+        // Where the range ends within four digits, its end is proposed as it is.
+        let end = batch["batch"].as_array().unwrap().iter().any(|experiment| {
+            experiment["targets"].as_object().unwrap().values().any(|value| value.to_string() == cell)
+        });
+        assert!(digits <= 4 || end, "{form}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use seabed::belief::{Given, GraphBelief};
+use seabed::belief::{self, Given, GraphBelief};
 use seabed::data::Dataset;
 use seabed::design::{Belief, Constraints, DesignError, Designer, Goal, Replicates, Strategy, Values};
 use seabed::graph::Dag;
@@ -10,7 +10,9 @@ use seabed::num::random::{Draws, Purpose, Seed};
 use seabed::observer::Progress;
 use seabed::posterior::Knowledge;
 use seabed::posterior::mcmc::{Family, Mcmc, McmcFit};
-use seabed::scm::Intervention;
+use seabed::scm::{Ensemble, Intervention, Linear, Mechanism, Scm};
+
+use crate::screening::law;
 
 /// A -> B -> C with few rows, so that many graphs are possible.
 fn data() -> Dataset {
@@ -285,4 +287,41 @@ fn automatic_replicates_work_under_graphs() {
     };
     assert!(experiments(0.0) > 1);
     assert_eq!(experiments(1000.0), 1);
+}
+
+/// A -> B against B -> A, as likely as each other: setting A far away shows which, so one pair is wrong half of the time now, and
+/// never afterwards. Setting B shows it as well; observing would not.
+#[test]
+fn what_an_experiment_decides_is_exact_where_it_is_known() {
+    let names: seabed::data::Names = ["A", "B"].map(String::from).into();
+    let families = |other: usize| {
+        let alone = belief::Family { parents: vec![], conditional: law(&[], 1.0) };
+        vec![alone, belief::Family { parents: vec![other], conditional: law(&[0.8], 0.36) }]
+    };
+    let dag = |edge| Dag::from_edges(2, [edge]).unwrap();
+    let weighted = vec![(dag((0, 1)), 1.0), (dag((1, 0)), 1.0)];
+    let graphs = GraphBelief::new(names.clone(), weighted, vec![families(1), families(0)], None).unwrap();
+    let still = vec![Mechanism::Linear(Linear { weights: vec![], intercept: 0.0 }); 2];
+    let models =
+        Ensemble::uniform(vec![Scm::new(names, Dag::empty(2), still, vec![1.0; 2]).unwrap()]).unwrap();
+    let belief = Belief { models: &models, graphs: Some(&graphs) };
+    let values = Values::Fixed(50.0);
+    let designer =
+        Designer { strategy: Strategy::GreedyEdges, values, batch: 1, samples: 100, ..Designer::default() };
+    for target in [0, 1] {
+        let mut constraints = Constraints::range(2, 0.0, 50.0);
+        constraints.variables[1 - target] = None;
+        let batch = designer.design(belief, &constraints, Seed::new(1), &()).unwrap();
+        let [decision] = &batch.chosen[0].decides[..] else { panic!("{:?}", batch.chosen[0].decides) };
+        assert!((decision.there - 0.5).abs() < 1e-9 && (decision.back - 0.5).abs() < 1e-9);
+        assert!((decision.wrong_now - 0.5).abs() < 1e-9 && decision.wrong_after < 1e-3);
+        assert_eq!((decision.none, decision.decided), (0.0, 1.0));
+        assert!(decision.question().contains("(now 0.50 / 0.50)"), "{}", decision.question());
+        let forecast = batch.forecast.unwrap();
+        assert!((forecast.wrong_now - 0.5).abs() < 1e-9 && forecast.wrong_after < 1e-3);
+        assert_eq!((forecast.undecided_now, forecast.undecided_after), (1.0, 0.0));
+        assert!((forecast.effective_graphs - 2.0).abs() < 1e-9);
+        // Squared errors: p (1 - p) for both directions.
+        assert!((batch.entropy - 0.5).abs() < 1e-9 && (batch.information.nats - 0.5).abs() < 1e-3);
+    }
 }
