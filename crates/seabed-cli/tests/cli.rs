@@ -920,3 +920,29 @@ fn values_stay_within_the_data_and_are_rounded() {
         assert!(digits <= 4 || end, "{form}");
     }
 }
+
+/// Few rows, and models that agree although they fail their checks, are said in every output.
+#[test]
+fn false_certainty_is_warned_of_everywhere() {
+    let folder = folder();
+    fs::write(folder.path().join("few.csv"), "a,b\n1,2\n2,1\n3,5\n4,3\n5,6\n6,4\n7,9\n8,7\n").unwrap();
+    let fit = "fit few.csv --posterior mcmc-linear --draws 20 --json";
+    let design = "design few.csv --posterior mcmc-linear --draws 20 --batch 1 --samples 10 --json";
+    for line in [fit, design] {
+        let value: serde_json::Value = serde_json::from_str(&output(folder.path(), line)).unwrap();
+        let first = value["warnings"][0].as_str().unwrap_or_default();
+        assert!(first.starts_with("8 rows are few for 2 variables"), "{line}: {}", value["warnings"]);
+    }
+    output(folder.path(), "lab new x.lab --from few.csv");
+    output(folder.path(), "lab new x.lab --variables x.toml");
+    output(folder.path(), "lab add x.lab few.csv");
+    let status = output(folder.path(), "lab status x.lab");
+    assert!(status.contains("warning: 8 rows are few for 2 variables"), "{status}");
+    let propose = "lab propose x.lab --posterior mcmc-linear --batch 1 --set posterior.draws=20 --json";
+    let proposed: serde_json::Value = serde_json::from_str(&output(folder.path(), propose)).unwrap();
+    assert!(proposed["warnings"][0].as_str().unwrap().starts_with("8 rows are few"), "{proposed}");
+    output(folder.path(), "lab report x.lab");
+    let page = fs::read_to_string(folder.path().join("x.html")).unwrap();
+    assert!(page.contains("Caution: 8 rows are few for 2 variables"));
+    assert!(page.contains("squared error of edge probabilities") && !page.contains("[nats]"));
+}

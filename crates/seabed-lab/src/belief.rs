@@ -76,7 +76,7 @@ impl Lab {
         posterior: &PosteriorSettings,
     ) -> Result<Option<Belief>, LabError> {
         let (Some(data), _) = state.data() else { return Ok(None) };
-        self.stored(&key(&data, state, posterior), false)
+        self.stored(&key(&data, state, posterior), false, &())
     }
 
     /// The belief that a request needs after the rows in force, stored or fitted now. The observer watches the fit; a
@@ -91,7 +91,7 @@ impl Lab {
         let settings = &request.posterior;
         let key = key(&data, state, settings);
         let with_graphs = request.design.strategy.parts().0.needs_graphs();
-        let stored = self.stored(&key, with_graphs)?;
+        let stored = self.stored(&key, with_graphs, observer)?;
         let without_graphs = match stored {
             Some(belief) if with_graphs && belief.summary.graphs.is_none() => Some(belief),
             Some(belief) => return Ok(belief),
@@ -153,11 +153,16 @@ impl Lab {
         Ok(fit?)
     }
 
-    fn stored(&self, key: &str, with_graphs: bool) -> Result<Option<Belief>, LabError> {
+    fn stored(
+        &self,
+        key: &str,
+        with_graphs: bool,
+        observer: &dyn Observer,
+    ) -> Result<Option<Belief>, LabError> {
         let Some((id, summary, file)) = self.belief(key)? else { return Ok(None) };
         let (summary, source) = (self.parsed_summary(id, &summary)?, format!("belief {id}"));
         let (ensemble, graphs) = if with_graphs {
-            belief::from_bytes(&file, &source)?
+            belief::from_bytes_watched(&file, &source, observer)?
         } else {
             (Ensemble::from_bytes(&file, &source)?, None)
         };

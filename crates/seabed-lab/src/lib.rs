@@ -270,6 +270,7 @@ impl LabError {
             Self::Data(error) => error.kind(),
             Self::Fit(error) => error.kind(),
             Self::Design(error) => error.kind(),
+            Self::Graphs(error) => error.kind(),
             _ => ErrorKind::Input,
         }
     }

@@ -29,7 +29,12 @@ pub fn from_bytes(bytes: &[u8], source: &str) -> Result<Saved, BeliefFileError> 
     from_bytes_watched(bytes, source, &())
 }
 
-fn from_bytes_watched(bytes: &[u8], source: &str, observer: &dyn Observer) -> Result<Saved, BeliefFileError> {
+/// As [`read_watched`], from the content of a file; `source` is its name in errors.
+pub fn from_bytes_watched(
+    bytes: &[u8],
+    source: &str,
+    observer: &dyn Observer,
+) -> Result<Saved, BeliefFileError> {
     let models = Ensemble::from_bytes(bytes, source)?;
     let Some(text) = scm::part_of(bytes, "graphs", source)? else { return Ok((models, None)) };
     let graphs = GraphBelief::from_json_watched(&text, &format!("{source}: graphs"), observer)?;

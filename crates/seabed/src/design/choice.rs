@@ -10,7 +10,7 @@ use super::designer::{DesignError, Designer};
 use super::information::Information;
 use super::replicates::Replicates;
 use super::rule::{Picker, distinct};
-use super::utility::{Judged, Verdict, evaluator};
+use super::utility::{Judged, Verdict, evaluator, thinning};
 use super::value::Values;
 use super::work::{Designs, Work};
 use crate::graph::Node;
@@ -92,6 +92,7 @@ impl Designer {
             temperature: self.temperature,
             work: &work,
         };
+        evaluator.start_choosing();
         let (designs, evaluated) = picker.pick(rule, evaluator.as_mut())?;
         let experiments = self.experiments(&designs);
         let Verdict { judged, forecast } = evaluator.judge(&experiments)?;
@@ -113,14 +114,13 @@ impl Designer {
         let belief = belief.into();
         let utility = self.strategy.parts().0;
         let designs = self.work(constraints, 0).expected as f64;
-        let rows = self.replicates.at_a_time() as f64;
         let (d, m) = (belief.models.names().len() as f64, self.samples as f64);
         let of_design = if utility.needs_graphs() {
             // Each path predicts a row under every design that is still in the race.
-            GRAPH_SECONDS * m * rows * d * d
+            GRAPH_SECONDS * m * d * d
         } else {
             // Every draw explains the outcomes of every draw.
-            MODEL_SECONDS * (belief.models.draws().len() as f64).powi(2) * m * rows * d
+            MODEL_SECONDS * (belief.models.draws().len() as f64).powi(2) * m * d
         };
         Effort { seconds: designs * of_design, bytes: 0.0 }
     }
@@ -136,7 +136,8 @@ impl Designer {
         let belief = belief.into();
         self.check_for(belief, designs.len())?;
         check_variables("a design", designs, belief.models.names().len())?;
-        let work = Work::new(observer, Designs::exactly(OWN_WORK * designs.len()), self.paths(belief))?;
+        let designs_with_rows = OWN_WORK * designs.len() * self.replicates.at_a_time();
+        let work = Work::new(observer, Designs::exactly(designs_with_rows), self.paths(belief))?;
         let (utility, _) = self.strategy.parts();
         let mut evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
         evaluator.start_round(0)?;
@@ -156,7 +157,8 @@ impl Designer {
         let belief = belief.into();
         self.check_for(belief, designs.len())?;
         check_variables("a design", designs, belief.models.names().len())?;
-        let work = Work::new(observer, Designs::exactly(OWN_WORK * designs.len()), self.paths(belief))?;
+        let designs_with_rows = OWN_WORK * designs.len() * self.replicates.at_a_time();
+        let work = Work::new(observer, Designs::exactly(designs_with_rows), self.paths(belief))?;
         let (utility, _) = self.strategy.parts();
         let evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
         let verdict = evaluator.judge(&self.experiments(designs))?;
@@ -207,20 +209,27 @@ impl Designer {
         self.check_size(belief.models.draws().len(), variables, targets)
     }
 
-    /// The designs that a batch takes, with so many pending.
+    /// The designs that a batch takes, with so many pending, each as often as it has rows.
     fn work(&self, constraints: &Constraints, pending: usize) -> Designs {
         let (utility, rule) = self.strategy.parts();
         let values = self.strategy.values(&self.values);
+        let rows = self.replicates.at_a_time();
         // A chosen design is simulated once more, and its part of the finished batch on its own and with the others.
-        let own = pending + OWN_WORK * self.batch;
+        let own = pending + OWN_WORK * self.batch * rows;
         let most = most_candidates(constraints, &values, self.evaluations);
-        let usual = match utility.needs_graphs() {
-            true => usual_candidates(constraints, &values, self.evaluations),
-            false => most,
+        let (rough, full, thinned) = if utility.needs_graphs() {
+            let (rough, full) = usual_candidates(constraints, &values, self.evaluations);
+            (rough, full, thinning(rows, self.samples))
+        } else {
+            (0, most, 1)
         };
-        let all = |table: usize| rule.most_evaluations(table, self.batch).saturating_add(own);
-        let expected = rule.usual_evaluations(usual, self.batch, self.replicates).saturating_add(own);
-        Designs { most: all(most), expected }
+        let looked_at = |table: usize| rule.most_evaluations(table, self.batch).saturating_mul(rows);
+        let usual = rule.usual_evaluations(full, self.batch, self.replicates).saturating_mul(rows) / thinned;
+        let roughly = rule.rounds(self.batch).saturating_mul(rough);
+        Designs {
+            most: looked_at(most).saturating_add(own),
+            expected: usual.saturating_add(roughly).saturating_add(own),
+        }
     }
 
     /// Simulations that a design is evaluated under.

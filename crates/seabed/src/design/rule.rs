@@ -35,6 +35,15 @@ impl Rule {
         }
     }
 
+    /// Tables that the rule looks at.
+    pub(super) fn rounds(self, batch: usize) -> usize {
+        match self {
+            Self::Best | Self::Soft => 1,
+            Self::Greedy => batch,
+            Self::Random => 0,
+        }
+    }
+
     /// The evaluations that the rule needs, for tables of about this many designs.
     pub(super) fn usual_evaluations(self, table: usize, batch: usize, replicates: Replicates) -> usize {
         match self {

@@ -1,6 +1,6 @@
 //! Progress of the evaluations of a design, and whether to continue.
 //!
-//! One piece of work is one design under one generating draw. Any thread may count and check; the observer is
+//! One piece of work is one row of one design under one generating draw. Any thread may count and check; the observer is
 //! called by one thread at a time, with counts that only grow.
 
 use std::sync::Mutex;
@@ -12,7 +12,7 @@ use crate::observer::{Observer, Stopped, report};
 /// The interval between reports: short enough to stop at once, long enough to cost nothing.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// How many designs are evaluated.
+/// How many designs are evaluated, each of their rows counted.
 #[derive(Clone, Copy)]
 pub(super) struct Designs {
     /// At most.
@@ -57,9 +57,9 @@ impl<'a> Work<'a> {
         Ok(work)
     }
 
-    /// One design was evaluated under one draw.
-    pub(super) fn count(&self) -> Result<(), Stopped> {
-        self.done.fetch_add(1, Relaxed);
+    /// One design of so many rows was evaluated under one draw.
+    pub(super) fn count(&self, rows: usize) -> Result<(), Stopped> {
+        self.done.fetch_add(rows as u64, Relaxed);
         self.check_stop()
     }
 
@@ -94,7 +94,7 @@ impl<'a> Work<'a> {
             self.observer,
             done,
             all,
-            format_args!("{designs} designs evaluated (of about {expected})"),
+            format_args!("{designs} of about {expected} experiments simulated"),
         );
         self.stopped.store(answer.is_err(), Relaxed);
         answer

@@ -325,3 +325,38 @@ fn what_an_experiment_decides_is_exact_where_it_is_known() {
         assert!((batch.entropy - 0.5).abs() < 1e-9 && (batch.information.nats - 0.5).abs() < 1e-3);
     }
 }
+
+/// Ten rows of every experiment do not take ten times as long as one, and what is chosen is about the best that there is.
+#[test]
+fn replicates_cost_little_and_choose_well() {
+    let fit = fit(Family::Linear);
+    let belief = Belief { models: &fit.ensemble, graphs: fit.graphs.as_ref() };
+    let constraints = Constraints::range(3, -3.0, 3.0);
+    let designer = |replicates: usize, samples: usize| Designer {
+        strategy: Strategy::GreedyEdges,
+        values: Values::Refined,
+        batch: 1,
+        evaluations: 20,
+        replicates: Replicates::Each(replicates),
+        samples,
+        ..Designer::default()
+    };
+    let work = |replicates: usize| {
+        let last = Mutex::new(0);
+        let watch = |progress: &Progress<'_>| {
+            *last.lock().unwrap() = progress.done;
+            true
+        };
+        designer(replicates, 100).design(belief, &constraints, Seed::new(2), &watch).unwrap();
+        last.into_inner().unwrap() as f64
+    };
+    let (one, ten) = (work(1), work(10));
+    assert!(ten <= 2.5 * one, "{one} and {ten}");
+    let batch = designer(10, 400).design(belief, &constraints, Seed::new(2), &()).unwrap();
+    let all: Vec<Intervention> =
+        (0..3).flat_map(|node| [-3.0, -1.5, 1.5, 3.0].map(|value| set(&[(node, value)]))).collect();
+    let worths = designer(10, 400).score(belief, &all, Seed::new(7), &()).unwrap();
+    let best = worths.iter().map(|worth| worth.nats).fold(0.0, f64::max);
+    let chosen = designer(10, 400).score_batch(belief, &[batch.chosen[0].design.clone()], Seed::new(7), &());
+    assert!(chosen.unwrap().nats > 0.85 * best);
+}
