@@ -92,7 +92,7 @@ impl Bar {
     /// An empty bar.
     pub fn new() -> Self {
         let style =
-            ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").expect("the template is well formed");
+            ProgressStyle::with_template("{bar:30} {percent}% {msg}").expect("the template is well formed");
         Self { bar: ProgressBar::new(0).with_style(style), pace: Mutex::new(Pace::new()) }
     }
 

@@ -341,17 +341,20 @@ fn replicates_cost_little_and_choose_well() {
         samples,
         ..Designer::default()
     };
+    // So many values of each target, whatever they are worth.
+    let grid: Vec<f64> = (0..40).map(|k| -3.0 + 0.15 * f64::from(k)).collect();
     let work = |replicates: usize| {
         let last = Mutex::new(0);
         let watch = |progress: &Progress<'_>| {
             *last.lock().unwrap() = progress.done;
             true
         };
-        designer(replicates, 100).design(belief, &constraints, Seed::new(2), &watch).unwrap();
+        let designer = Designer { values: Values::Grid(grid.clone()), ..designer(replicates, 100) };
+        designer.design(belief, &constraints, Seed::new(2), &watch).unwrap();
         last.into_inner().unwrap() as f64
     };
     let (one, ten) = (work(1), work(10));
-    assert!(ten <= 2.5 * one, "{one} and {ten}");
+    assert!(ten <= 2.2 * one, "{one} and {ten}");
     let batch = designer(10, 400).design(belief, &constraints, Seed::new(2), &()).unwrap();
     let all: Vec<Intervention> =
         (0..3).flat_map(|node| [-3.0, -1.5, 1.5, 3.0].map(|value| set(&[(node, value)]))).collect();
