@@ -10,7 +10,7 @@ use super::designer::{DesignError, Designer};
 use super::information::Information;
 use super::replicates::Replicates;
 use super::rule::{Picker, distinct};
-use super::utility::{Judged, Verdict, evaluator, thinning};
+use super::utility::{Judged, Verdict, evaluator, samples_to_choose, thinning};
 use super::value::Values;
 use super::work::{Designs, Work};
 use crate::graph::Node;
@@ -72,7 +72,8 @@ impl Designer {
 
         let (utility, rule) = self.strategy.parts();
         let values = self.strategy.values(&self.values);
-        let work = Work::new(observer, self.work(constraints, pending.len()), self.paths(belief))?;
+        let work = self.work(constraints, pending.len(), models.draws().len());
+        let work = Work::new(observer, work, self.paths(belief))?;
         let stream = seed.stream(Purpose::Design);
         let mut evaluator = evaluator(utility, &designer, belief, &pending, stream, &work)?;
         let picker = Picker {
@@ -113,7 +114,7 @@ impl Designer {
     pub fn effort<'b>(&self, belief: impl Into<Belief<'b>>, constraints: &Constraints) -> Effort {
         let belief = belief.into();
         let utility = self.strategy.parts().0;
-        let designs = self.work(constraints, 0).expected as f64;
+        let designs = self.work(constraints, 0, belief.models.draws().len()).expected as f64;
         let (d, m) = (belief.models.names().len() as f64, self.samples as f64);
         let of_design = if utility.needs_graphs() {
             // Each path predicts a row under every design that is still in the race.
@@ -209,8 +210,8 @@ impl Designer {
         self.check_size(belief.models.draws().len(), variables, targets)
     }
 
-    /// The designs that a batch takes, with so many pending, each as often as it has rows.
-    fn work(&self, constraints: &Constraints, pending: usize) -> Designs {
+    /// The designs that a batch takes, with so many pending and under so many models, each as often as it has rows.
+    fn work(&self, constraints: &Constraints, pending: usize, models: usize) -> Designs {
         let (utility, rule) = self.strategy.parts();
         let values = self.strategy.values(&self.values);
         let rows = self.replicates.at_a_time();
@@ -221,7 +222,7 @@ impl Designer {
             let (rough, full) = usual_candidates(constraints, &values, self.evaluations);
             (rough, full, thinning(rows, self.samples))
         } else {
-            (0, most, 1)
+            (0, most, self.samples / samples_to_choose(rows, self.samples, models))
         };
         let looked_at = |table: usize| rule.most_evaluations(table, self.batch).saturating_mul(rows);
         let usual = rule.usual_evaluations(full, self.batch, self.replicates).saturating_mul(rows) / thinned;

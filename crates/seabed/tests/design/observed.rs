@@ -80,3 +80,30 @@ fn a_large_design_stops_at_once() {
         }
     }
 }
+
+/// Ten rows of every experiment do not take ten times as long as one.
+#[test]
+fn replicates_cost_little_under_models_too() {
+    let ensemble = random_ensemble(5, 20, true, 3);
+    let constraints = Constraints::range(5, -3.0, 3.0);
+    let grid: Vec<f64> = (0..30).map(|k| -3.0 + 0.2 * f64::from(k)).collect();
+    let work = |replicates: usize| {
+        let last = Mutex::new(0);
+        let watch = |progress: &Progress<'_>| {
+            *last.lock().unwrap() = progress.done;
+            true
+        };
+        let designer = Designer {
+            strategy: Strategy::GreedyCbed,
+            values: Values::Grid(grid.clone()),
+            replicates: replicates.into(),
+            batch: 1,
+            samples: 100,
+            ..Designer::default()
+        };
+        designer.design(&ensemble, &constraints, Seed::new(1), &watch).unwrap();
+        last.into_inner().unwrap() as f64
+    };
+    let (one, ten) = (work(1), work(10));
+    assert!(ten <= 2.2 * one, "{one} and {ten}");
+}

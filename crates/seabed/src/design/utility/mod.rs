@@ -11,6 +11,7 @@ mod structure;
 use discrepancy::Discrepancy;
 pub use discrepancy::discrepancy;
 use model::ModelInformation;
+pub(super) use model::samples_to_choose;
 use structure::Structure;
 pub(super) use structure::{MOST_TARGETS, ROUGHLY, thinning};
 
