@@ -1,6 +1,7 @@
 //! The command as a user sees it: what it prints, what it writes, how it fails.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 use assert_cmd::Command;
@@ -166,7 +167,9 @@ fn the_guide_to_effects_works() {
         std::process::Command::new("python3").args(["-c", code]).current_dir(folder.path()).output()
     };
     if !python("import numpy").is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: there is no python3 with numpy to read the belief with");
+        // Not by a macro whose output is kept from who runs the tests.
+        let notice = "skipped: there is no python3 with numpy to read the belief with";
+        let _ = writeln!(std::io::stderr(), "{notice}");
         return;
     }
     let read = python(code).unwrap();
@@ -913,11 +916,7 @@ fn values_stay_within_the_data_and_are_rounded() {
     let form = fs::read_to_string(folder.path().join("form.csv")).unwrap();
     for cell in form.lines().skip(1).flat_map(|line| line.split(',').skip(2).take(2)) {
         let digits = cell.chars().filter(char::is_ascii_digit).count();
-        // Where the range ends within four digits, its end is proposed as it is.
-        let end = batch["batch"].as_array().unwrap().iter().any(|experiment| {
-            experiment["targets"].as_object().unwrap().values().any(|value| value.to_string() == cell)
-        });
-        assert!(digits <= 4 || end, "{form}");
+        assert!(digits <= 4, "{form}");
     }
 }
 

@@ -123,7 +123,7 @@ pub fn form(batch: &Batch, names: &Names, constraints: &Constraints) -> Vec<Form
     let rounded = |&(node, value): &(Node, f64)| {
         let levels = constraints.variables.get(node).and_then(Option::as_ref).map(|allowed| &allowed.levels);
         let value = match levels {
-            Some(Levels::Range(low, high)) => four_digits(value).clamp(*low, *high),
+            Some(Levels::Range(low, high)) => four_digits_within(value, *low, *high),
             _ => value,
         };
         (node, value)
@@ -135,6 +135,14 @@ pub fn form(batch: &Batch, names: &Names, constraints: &Constraints) -> Vec<Form
         (1..=chosen.rows as u32).map(row)
     };
     batch.chosen.iter().enumerate().flat_map(of_experiment).collect()
+}
+
+/// Rounded to four digits, inwards at the ends of the range; as it is where the range is narrower than that.
+fn four_digits_within(value: f64, low: f64, high: f64) -> f64 {
+    let rounded = four_digits(value);
+    let unit = 10f64.powf(rounded.abs().max(f64::MIN_POSITIVE).log10().floor() - 3.0);
+    let near = [rounded, four_digits(rounded - unit), four_digits(rounded + unit)];
+    near.into_iter().find(|near| (low..=high).contains(near)).unwrap_or(value)
 }
 
 /// The columns of the curves.
