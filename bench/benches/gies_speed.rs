@@ -19,7 +19,7 @@ use seabed_bench::{cpu_time_of, header, measure, status_kb};
 fn main() {
     header();
     let single = |data: &Dataset| {
-        Bootstrap::default().single(data, &Knowledge::none(data.variables())).expect("enough rows")
+        Bootstrap::default().single(data, &Knowledge::none(data.variables()), &()).expect("enough rows")
     };
     for (variables, rows, worlds) in [(20, 40, 5), (50, 100, 5), (50, 200, 5), (200, 400, 3), (500, 1000, 1)]
     {

@@ -6,17 +6,22 @@ use seabed::checks::{CheckError, Finding, check, summary};
 use seabed::data::Dataset;
 use seabed::scm::Ensemble;
 
+use crate::failure::Failure;
 use crate::progress::Bar;
 
-/// The findings. What was learned is printed even if the user cannot wait for them.
-pub fn findings(data: &Dataset, ensemble: &Ensemble) -> Vec<Finding> {
-    check(data, ensemble, &Bar::new()).unwrap_or_else(|error| {
-        match error {
-            CheckError::Stopped => tell!("note: interrupted before the data were checked against the models"),
-            error => tell!("note: {error}"),
+/// The findings, and how the command is to end: what was learned is printed even if the user cannot wait for them.
+pub fn findings(data: &Dataset, ensemble: &Ensemble) -> (Vec<Finding>, Result<(), Failure>) {
+    match check(data, ensemble, &Bar::new()) {
+        Ok(findings) => (findings, Ok(())),
+        Err(CheckError::Stopped) => {
+            let words = anyhow::anyhow!("interrupted before the data were checked against the models");
+            (Vec::new(), Err(Failure::Stopped(words)))
         }
-        Vec::new()
-    })
+        Err(error) => {
+            tell!("note: {error}");
+            (Vec::new(), Ok(()))
+        }
+    }
 }
 
 /// The findings as lines of text, each with its prefix.

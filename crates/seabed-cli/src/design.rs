@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use seabed::belief::{self, GraphBelief};
+use seabed::checks::caution;
 use seabed::data::{
     DataSummary, Dataset, far_values, far_values_in_brief, is_table_path, traps, write_atomically,
 };
@@ -18,7 +19,7 @@ use seabed::design::{
 };
 use seabed::num::random::Seed;
 use seabed::observer::Stage;
-use seabed::posterior::{Posterior, PosteriorKind, PosteriorSettings, Start};
+use seabed::posterior::{FitError, Posterior, PosteriorKind, PosteriorSettings, Start};
 use seabed::scm::Ensemble;
 use seabed_lab::write_form;
 use serde_json::json;
@@ -26,10 +27,10 @@ use serde_json::json;
 use crate::checks;
 use crate::clock::cpu_time;
 use crate::failure::Failure;
-use crate::fit::read_knowledge;
+use crate::fit::{interrupted, read_knowledge, state_beside};
 use crate::outputs::{Force, Kind, Output};
 use crate::progress::{Bar, stop_on_interrupt};
-use crate::read::{TableOptions, read_data, warn};
+use crate::read::{TableOptions, read_data, told, warn};
 use crate::strategy::StrategyOptions;
 use crate::wording::posterior_parser;
 
@@ -149,8 +150,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check_options(arguments)?;
     check_outputs(arguments)?;
     stop_on_interrupt();
-    let Believed { ensemble, graphs, summary, data } = believed(arguments, asked)?;
-    let mut warnings = data.as_ref().map_or(Vec::new(), traps);
+    let Believed { ensemble, graphs, summary, data, told, mut warnings, warned } =
+        believed(arguments, asked)?;
     designer.strategy = asked.unwrap_or(Strategy::recommended(graphs.is_some()));
     if arguments.samples.is_none() {
         designer.samples = designer.strategy.usual_samples(ensemble.draws().len());
@@ -170,7 +171,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let written = print::scores(arguments.json, &designs, &scores, names, used().1);
         return written.map_err(|error| Failure::writing(None, error));
     }
-    let findings = data.as_ref().map(|data| checks::findings(data, &ensemble));
+    let findings = match &data {
+        Some(data) => {
+            let (findings, checked) = checks::findings(data, &ensemble);
+            checked?;
+            let caution: Vec<String> = caution(&findings, warned).map(str::to_string).into_iter().collect();
+            warn(&caution);
+            warnings.extend(caution);
+            Some(findings)
+        }
+        None => None,
+    };
     let constraints = arguments.constraints.constraints(names, summary.as_ref())?;
     arguments.force.check_effort(designer.effort(belief, &constraints))?;
     let batch = designer.design(belief, &constraints, seed, &Bar::new())?;
@@ -188,15 +199,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .curves
         .as_ref()
         .map_or(Ok(()), |path| save(path, |out| print::write_curves(out, &batch.evaluated, names)));
-    let form = arguments
-        .out
-        .as_ref()
-        .map_or(Ok(()), |path| save(path, |out| write_form(out, path, names, &print::form(&batch, names))));
+    let form = arguments.out.as_ref().map_or(Ok(()), |path| {
+        save(path, |out| write_form(out, path, names, &print::form(&batch, names, &constraints)))
+    });
     let (seconds, cpu_seconds) = used();
     let written = if arguments.json {
         let mut value = print::as_json(&batch, &ensemble, seconds, cpu_seconds);
         value["strategy"] = json!(designer.strategy);
         value["warnings"] = json!(warnings);
+        value["data_notes"] = json!(told);
         if let Some(findings) = &findings {
             value["checks"] = json!(findings);
         }
@@ -212,6 +223,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 impl Arguments {
     fn posterior(&self) -> PosteriorKind {
         self.posterior.unwrap_or(PosteriorKind::McmcGp)
+    }
+
+    /// Where the state of an interrupted fit goes.
+    fn state_place(&self) -> PathBuf {
+        state_beside(self.out.as_deref(), &self.belief[0])
     }
 }
 
@@ -255,6 +271,10 @@ fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
     let outputs: Vec<Output<'_>> = form.into_iter().chain(curves).collect();
     let mut inputs: Vec<&Path> = arguments.belief.iter().map(PathBuf::as_path).collect();
     inputs.extend(arguments.knowledge.as_deref());
+    if fits_first(&arguments.belief) {
+        let state = Output { path: &arguments.state_place(), kind: Kind::State };
+        arguments.force.check_replaced(&state, &inputs)?;
+    }
     arguments.force.check(&outputs, &inputs)
 }
 
@@ -266,20 +286,30 @@ struct Believed {
     summary: Option<DataSummary>,
     /// All of them, if they were fitted just now.
     data: Option<Dataset>,
+    /// How they were read.
+    told: Vec<String>,
+    /// Where certainty may be false; did the fit itself warn?
+    warnings: Vec<String>,
+    warned: bool,
 }
 
 fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, Failure> {
     if !fits_first(&arguments.belief) {
-        let (ensemble, graphs) = belief::read(&arguments.belief[0])?;
+        let (ensemble, graphs) = belief::read_watched(&arguments.belief[0], &Bar::new())?;
         return Ok(Believed {
             ensemble,
             graphs,
             summary: belief::remembered(&arguments.belief[0])?,
             data: None,
+            told: Vec::new(),
+            warnings: Vec::new(),
+            warned: false,
         });
     }
-    let data = read_data(&arguments.belief, &arguments.table)?.dataset;
-    warn(&traps(&data));
+    let loaded = read_data(&arguments.belief, &arguments.table)?;
+    let (told, data) = (told(&loaded), loaded.dataset);
+    let mut warnings = traps(&data);
+    warn(&warnings);
     let knowledge = read_knowledge(arguments.knowledge.as_deref(), &data)?;
     let mut settings = PosteriorSettings::for_own_data(arguments.posterior());
     settings.draws = arguments.draws.unwrap_or(settings.draws);
@@ -289,13 +319,28 @@ fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, 
     }
     arguments.force.check_effort(posterior.effort(data.rows(), data.variables()))?;
     let start = Start::fresh(Seed::new(arguments.seed));
-    let fit =
-        posterior.fit(&data, &knowledge, start, &Stage { observer: &Bar::new(), name: "fit".into() })?;
-    if let Some(warning) = &fit.warning {
-        tell!("warning: {warning}");
-    }
-    let summary = Some(DataSummary::of(&data));
-    Ok(Believed { ensemble: fit.ensemble, graphs: fit.graphs, summary, data: Some(data) })
+    let ended = posterior.fit(&data, &knowledge, start, &Stage { observer: &Bar::new(), name: "fit".into() });
+    let fit = match ended {
+        Err(FitError::Stopped(state)) => {
+            let how = "continue with `seabed fit` of the same data (and --posterior, --draws, --knowledge), --out \
+                       belief.npz, which `seabed design` reads, and --resume";
+            return Err(interrupted(&arguments.state_place(), &state, how));
+        }
+        ended => ended?,
+    };
+    let of_fit: Vec<String> =
+        fit.warning.iter().cloned().chain(fit.one_graph().map(str::to_string)).collect();
+    warn(&of_fit);
+    warnings.extend(of_fit);
+    Ok(Believed {
+        summary: Some(DataSummary::of(&data)),
+        data: Some(data),
+        told,
+        warnings,
+        warned: fit.warning.is_some(),
+        ensemble: fit.ensemble,
+        graphs: fit.graphs,
+    })
 }
 
 /// Everything but the strategy and the goal, for which the belief must be known.

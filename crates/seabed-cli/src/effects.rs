@@ -203,7 +203,8 @@ pub fn predict(arguments: &Predict) -> Result<(), Failure> {
     for warning in &warnings {
         tell!("warning: {warning}");
     }
-    let found = predicted(&models, &intervention, ROWS, Seed::new(arguments.seed));
+    let found = predicted(&models, &intervention, ROWS, Seed::new(arguments.seed), &Bar::new())
+        .map_err(|error| Failure::Stopped(error.into()))?;
     if !found.iter().all(Predicted::is_finite) {
         return Err(overflow(&arguments.belief));
     }

@@ -98,7 +98,7 @@ macro_rules! bad_input {
     )*};
 }
 
-with_kind!(DataError, FitError, DesignError, LabError);
+with_kind!(DataError, FitError, DesignError, BeliefFileError, LabError);
 
 impl From<StudyError> for Failure {
     fn from(error: StudyError) -> Self {
@@ -114,7 +114,6 @@ impl From<StudyError> for Failure {
 bad_input!(
     SettingsError,
     ScmFileError,
-    BeliefFileError,
     SyntheticError,
     InterventionError,
     NetworkError,

@@ -88,7 +88,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut saved = Ok(());
     let learned = match &posterior {
         Posterior::Bootstrap(bootstrap) if arguments.options.single => {
-            let (found, scm) = bootstrap.single(&data, &knowledge)?;
+            stop_on_interrupt();
+            let ended = bootstrap.single(&data, &knowledge, &Bar::new());
+            let (found, scm) = ended.map_err(|error| match error {
+                FitError::Stopped(_) => Failure::Stopped(anyhow::anyhow!(
+                    "interrupted; a single search keeps nothing to continue from"
+                )),
+                error => error.into(),
+            })?;
             let ensemble = Ensemble::uniform(vec![scm]).expect("one model is an ensemble");
             print::Learned::Single(ensemble, Box::new(found))
         }
@@ -112,22 +119,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             (first, second) => first.and(second),
         };
     }
-    for warning in learned.warnings() {
-        tell!("warning: {warning}");
-    }
-    let findings = checks::findings(&data, learned.belief().0);
+    let (findings, checked) = checks::findings(&data, learned.belief().0);
+    let cautions = learned.warnings(&findings);
+    warn(&cautions);
     let seconds = clock.elapsed().as_secs_f64();
     let cpu_seconds = (cpu_time() - cpu).as_secs_f64();
     let written = if arguments.json {
         let mut value = learned.as_json(&data, &findings, seconds, cpu_seconds);
         value["data_notes"] = told.into();
-        value["warnings"] = warnings.into_iter().chain(learned.warnings()).collect::<Vec<_>>().into();
+        value["warnings"] = warnings.into_iter().chain(cautions).collect::<Vec<_>>().into();
         writeln!(io::stdout().lock(), "{value}")
     } else {
         learned.print(&data, &findings, seconds)
     };
     written.map_err(|error| Failure::writing(None, error))?;
-    saved
+    saved.and(checked)
 }
 
 fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
@@ -151,13 +157,24 @@ fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
 impl Arguments {
     /// Where the state of an interrupted fit goes.
     fn state_place(&self) -> PathBuf {
-        // Beside the output; without one in the working directory, never in the folder of the data.
-        let beside = || {
-            let name = self.out.as_deref().or(self.data[0].file_name().map(Path::new));
-            name.unwrap_or(Path::new("fit")).with_extension("state.json")
-        };
-        self.options.state.clone().unwrap_or_else(beside)
+        // Never in the folder of the data.
+        self.options.state.clone().unwrap_or_else(|| state_beside(self.out.as_deref(), &self.data[0]))
     }
+}
+
+/// Where the state of an interrupted fit goes: beside the output, or without one into the working directory.
+pub fn state_beside(out: Option<&Path>, data: &Path) -> PathBuf {
+    let name = out.or(data.file_name().map(Path::new));
+    name.unwrap_or(Path::new("fit")).with_extension("state.json")
+}
+
+/// Saves the state of an interrupted fit, and says where it is.
+pub fn interrupted(path: &Path, state: &State, how: &str) -> Failure {
+    if let Err(failure) = save(path, state.to_json().as_bytes()) {
+        return failure;
+    }
+    let (done, path) = (state.describe(), path.display());
+    Failure::Stopped(anyhow::anyhow!("interrupted; {done}; saved to {path}: {how} {path}"))
 }
 
 /// Fits until the end or until the user interrupts.
@@ -185,13 +202,7 @@ fn run_fit(
     let fit = match ended {
         Err(FitError::Stopped(state)) => {
             let path = arguments.state_place();
-            save(&path, state.to_json().as_bytes())?;
-            return Err(Failure::Stopped(anyhow::anyhow!(
-                "interrupted; {}; saved to {}: continue with the same command and --resume {}",
-                state.describe(),
-                path.display(),
-                path.display()
-            )));
+            return Err(interrupted(&path, &state, "continue with the same command and --resume"));
         }
         ended => ended?,
     };

@@ -92,7 +92,7 @@ impl Bar {
     /// An empty bar.
     pub fn new() -> Self {
         let style =
-            ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").expect("the template is well formed");
+            ProgressStyle::with_template("{bar:30} {percent}% {msg}").expect("the template is well formed");
         Self { bar: ProgressBar::new(0).with_style(style), pace: Mutex::new(Pace::new()) }
     }
 
@@ -139,11 +139,8 @@ impl Observer for Bar {
         {
             let what = progress.what.to_string();
             pace.follow(progress.done, progress.all, &what);
-            let left = pace.left(progress.done).map_or(String::new(), |left| {
-                // Work that may end early says so.
-                let most = if what.contains("at most") { "at most" } else { "about" };
-                format!(", {most} {} left", roughly(left))
-            });
+            let left = pace.left(progress.done);
+            let left = left.map_or(String::new(), |left| format!(", about {} left", roughly(left)));
             self.bar.set_length(progress.all);
             self.bar.set_position(progress.done);
             self.bar.set_message(what + &left);

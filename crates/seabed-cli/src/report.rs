@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if folder.join("sweep.toml").exists() {
         let sweep = Sweep::load(folder)?;
         let (baseline, detail) = (arguments.baseline.as_deref(), arguments.run);
-        let study = report_study(&sweep, folder, &place, baseline, detail, &arguments.force)?;
+        let study = report_study(&sweep, folder, &place, baseline, detail.as_slice(), &arguments.force)?;
         print(&seabed_report::study_sentences(&study))?;
     } else if folder.join("config.toml").exists() {
         if arguments.run.is_some() || arguments.baseline.is_some() {
@@ -64,22 +64,25 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     print(&format!("report written to {}\n", place.display()))
 }
 
-/// Writes the page of a study, with one run in detail if asked for, and returns what is compared on it.
+/// Writes the page of a study, with these runs in detail, and returns what is compared on it.
 pub fn report_study(
     sweep: &Sweep,
     folder: &Path,
     place: &Path,
     baseline: Option<&str>,
-    detail: Option<usize>,
+    detail: &[usize],
     force: &Force,
 ) -> Result<Study, Failure> {
     let study = study(sweep, &title(folder), baseline)?;
     let mut figures = seabed_report::study_figures(&study);
-    let view = detail.map(|index| run_in_detail(sweep, index)).transpose()?;
+    let views = detail.iter().map(|&index| run_in_detail(sweep, index)).collect::<Result<Vec<_>, _>>()?;
     let mut sections = vec![Section::Study(&study)];
-    if let Some(view) = &view {
+    for (k, view) in views.iter().enumerate() {
         sections.push(Section::Run(view));
-        figures.extend(seabed_report::run_figures(view));
+        // The figures of further runs have a number.
+        let named =
+            |(stem, svg): (String, String)| (if k == 0 { stem } else { format!("{stem}-{}", k + 1) }, svg);
+        figures.extend(seabed_report::run_figures(view).into_iter().map(named));
     }
     Page { html: page(&study.title, &sections), figures }.write(place, folder, force)?;
     Ok(study)
@@ -151,9 +154,11 @@ fn run_view(folder: &RunFolder, title: &str) -> Result<RunView, Failure> {
     let checks = checks::summary(&findings.unwrap_or_default());
     let fits: f64 = rows.iter().map(|row| row.fit_seconds).sum();
     let design: f64 = rows.iter().filter_map(|row| row.design_seconds).sum();
+    let config = folder.config()?;
     Ok(RunView {
         title: title.to_string(),
-        config_text: folder.config()?.map_or(String::new(), |config| config.to_toml()),
+        unit: config.as_ref().map_or("nats", |config| config.design.strategy.parts().0.unit()).into(),
+        config_text: config.map_or(String::new(), |config| config.to_toml()),
         names: ensemble.names().to_vec(),
         truth,
         edge_probabilities: ensemble.edge_probabilities(),

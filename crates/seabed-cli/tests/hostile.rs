@@ -106,6 +106,8 @@ fn hostile_names_stay_text_wherever_they_are_written() {
     };
     for path in with("html").chain(with("svg")) {
         let text = fs::read_to_string(path).unwrap();
+        // The script of our pages comes after everything that others wrote.
+        let text = text.split("</main>").next().unwrap();
         let found = MARKUP.iter().find(|markup| text.contains(**markup));
         assert_eq!(found, None, "{}", path.display());
     }

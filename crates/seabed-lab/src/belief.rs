@@ -41,6 +41,9 @@ pub struct BeliefSummary {
     /// Why it should not be trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
+    /// Where certainty may be false although the fit itself found nothing wrong; empty in files of versions that did not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cautions: Vec<String>,
     /// What in the data its models cannot have made; empty in files of versions that did not check.
     #[serde(default)]
     pub checks: Vec<Finding>,
@@ -73,7 +76,7 @@ impl Lab {
         posterior: &PosteriorSettings,
     ) -> Result<Option<Belief>, LabError> {
         let (Some(data), _) = state.data() else { return Ok(None) };
-        self.stored(&key(&data, state, posterior), false)
+        self.stored(&key(&data, state, posterior), false, &())
     }
 
     /// The belief that a request needs after the rows in force, stored or fitted now. The observer watches the fit; a
@@ -88,7 +91,7 @@ impl Lab {
         let settings = &request.posterior;
         let key = key(&data, state, settings);
         let with_graphs = request.design.strategy.parts().0.needs_graphs();
-        let stored = self.stored(&key, with_graphs)?;
+        let stored = self.stored(&key, with_graphs, observer)?;
         let without_graphs = match stored {
             Some(belief) if with_graphs && belief.summary.graphs.is_none() => Some(belief),
             Some(belief) => return Ok(belief),
@@ -96,6 +99,9 @@ impl Lab {
         };
         let clock = Instant::now();
         let fit = self.fit(state, settings, &data, &key, observer)?;
+        // Never stopped: the fit may have taken hours, and this takes seconds.
+        let checks = checks::check(&data, &fit.ensemble, &()).unwrap_or_default();
+        let caution = checks::caution(&checks, fit.warning.is_some());
         let summary = BeliefSummary {
             rows: data.rows(),
             interventional: (0..data.rows()).filter(|&row| !data.targets(row).is_empty()).count(),
@@ -104,9 +110,9 @@ impl Lab {
             edge_entropy: fit.ensemble.edge_entropy(),
             repaired_cyclic: fit.repaired,
             graphs: Some(fit.graphs.as_ref().map_or(0, |graphs| graphs.graphs().len())),
+            cautions: fit.one_graph().into_iter().chain(caution).map(str::to_string).collect(),
             warning: fit.warning,
-            // Never stopped: the fit may have taken hours, and this takes seconds.
-            checks: checks::check(&data, &fit.ensemble, &()).unwrap_or_default(),
+            checks,
             seconds: clock.elapsed().as_secs_f64(),
         };
         // What an earlier version stored and proposals were designed from stays, and the graphs are added.
@@ -147,11 +153,16 @@ impl Lab {
         Ok(fit?)
     }
 
-    fn stored(&self, key: &str, with_graphs: bool) -> Result<Option<Belief>, LabError> {
+    fn stored(
+        &self,
+        key: &str,
+        with_graphs: bool,
+        observer: &dyn Observer,
+    ) -> Result<Option<Belief>, LabError> {
         let Some((id, summary, file)) = self.belief(key)? else { return Ok(None) };
         let (summary, source) = (self.parsed_summary(id, &summary)?, format!("belief {id}"));
         let (ensemble, graphs) = if with_graphs {
-            belief::from_bytes(&file, &source)?
+            belief::from_bytes_watched(&file, &source, observer)?
         } else {
             (Ensemble::from_bytes(&file, &source)?, None)
         };

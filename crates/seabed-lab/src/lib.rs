@@ -53,7 +53,7 @@ pub use record::{Correction, Recorded};
 pub use spreadsheet::{harmless_cell, original_cell};
 pub use state::{Action, Experiment, Proposal, Record, Row, Settings, Source, State, Status};
 pub use status::{Edge, PendingOutcome, RoundSummary, Summary};
-pub use variables::{RESERVED, Transform, Variable, Variables, draft};
+pub use variables::{RESERVED, Transform, Variable, Variables, draft, four_digits};
 
 /// A campaign's file, open.
 pub struct Lab {
@@ -270,6 +270,7 @@ impl LabError {
             Self::Data(error) => error.kind(),
             Self::Fit(error) => error.kind(),
             Self::Design(error) => error.kind(),
+            Self::Graphs(error) => error.kind(),
             _ => ErrorKind::Input,
         }
     }

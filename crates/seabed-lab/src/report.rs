@@ -61,6 +61,7 @@ fn view(title: String, state: &State, summary: &Summary, edge_probabilities: Vec
         truth: None,
         edge_probabilities,
         rows: summary.rounds.iter().map(round).collect(),
+        unit: summary.strategy.parts().0.unit().into(),
         interventions: state.live().flat_map(of_experiment).collect(),
         curves: last.map_or(Vec::new(), |proposal| InformationCurve::of(&proposal.designed.evaluated)),
         timing: Vec::new(),
@@ -102,9 +103,9 @@ fn opening(state: &State, summary: &Summary) -> Vec<String> {
         (_, _, Some(true)) => "More experiments of the kinds tried are hardly worthwhile.".into(),
         _ => "The next step is another proposal: `seabed lab propose`.".into(),
     };
-    let warning = summary.belief.as_ref().and_then(|belief| belief.warning.clone());
-    let caution = warning.map(|warning| format!("Caution: {warning}."));
-    [format!("{asked} {believed} {open} {next}")].into_iter().chain(caution).collect()
+    let of_belief = summary.belief.iter().flat_map(|belief| belief.warning.iter().chain(&belief.cautions));
+    let cautions = of_belief.chain(&summary.warnings).map(|warning| format!("Caution: {warning}."));
+    [format!("{asked} {believed} {open} {next}")].into_iter().chain(cautions).collect()
 }
 
 fn tables(state: &State, summary: &Summary) -> Vec<Table> {

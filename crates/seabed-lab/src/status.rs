@@ -84,6 +84,8 @@ pub struct Summary {
     pub failed: usize,
     /// One per proposal.
     pub rounds: Vec<RoundSummary>,
+    /// What makes a causal reading of the measurements wrong or fragile: one line each.
+    pub warnings: Vec<String>,
     /// The newest belief; none before the first fit.
     pub belief: Option<BeliefSummary>,
     /// Were rows added or undone since the newest belief was formed?
@@ -170,6 +172,7 @@ impl Lab {
             pending: pending.collect(),
             failed: state.live().map(failures).sum(),
             rounds: rounds.collect::<Result<_, LabError>>()?,
+            warnings: state.traps(&[]),
             belief: belief.map(|belief| belief.summary.clone()),
             not_yet_learned: false,
             certain,

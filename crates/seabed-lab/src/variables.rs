@@ -297,8 +297,8 @@ fn problem_of(variable: &Variable) -> Option<String> {
     None
 }
 
-/// Rounds to four significant digits.
-fn four_digits(value: f64) -> f64 {
+/// Rounds to four significant digits, which is more than a pipette can do.
+pub fn four_digits(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 

@@ -60,6 +60,12 @@ impl Chart {
         self.series.iter().flat_map(|series| &series.points).any(|point| point.value().is_some())
     }
 
+    /// Is there a line to draw? A chart of dots says less than a sentence.
+    pub(crate) fn has_lines(&self) -> bool {
+        let values = |series: &Series| series.points.iter().filter(|point| point.value().is_some()).count();
+        self.series.iter().any(|series| values(series) > 1)
+    }
+
     /// The chart without its legend.
     pub(crate) fn draw(&self) -> Figure {
         let points = || self.series.iter().flat_map(|series| &series.points);

@@ -29,9 +29,11 @@ pub(crate) fn panels(run: &RunView) -> Vec<Figure> {
 /// All panels in one figure, four in a row.
 pub(crate) fn together(run: &RunView) -> Option<Figure> {
     let panels = panels(run);
-    let title = "Information over values [nats]";
-    let mut body =
-        format!("<text class=\"title\" x=\"12\" y=\"18\">{title}; ◆ chosen in the last round</text>\n");
+    let title = format!("Information over values [{}]", run.short_unit());
+    let mut body = format!(
+        "<text class=\"title\" x=\"12\" y=\"18\">{}; ◆ chosen in the last round</text>\n",
+        escape(&title)
+    );
     for (k, panel) in panels.iter().enumerate() {
         let (column, row) = ((k % 4) as f64, (k / 4) as f64);
         let _ = writeln!(
@@ -44,7 +46,7 @@ pub(crate) fn together(run: &RunView) -> Option<Figure> {
     }
     let columns = panels.len().clamp(2, 4) as f64;
     let height = 28.0 + panels.len().div_ceil(4) as f64 * HEIGHT;
-    (!panels.is_empty()).then(|| Figure { width: columns * WIDTH, height, title: title.into(), body })
+    (!panels.is_empty()).then_some(Figure { width: columns * WIDTH, height, title, body })
 }
 
 /// The drawable points, in the order of their values.
@@ -85,17 +87,18 @@ fn panel(run: &RunView, curve: &InformationCurve, y: &Scale) -> Figure {
         body,
         "<text class=\"mid\" x=\"{}\" y=\"{}\">value of \
          <tspan class=\"bold\">{}</tspan></text>\n\
-         <text class=\"soft small mid\" transform=\"translate(10 {}) rotate(-90)\">nats</text>",
+         <text class=\"soft small mid\" transform=\"translate(10 {}) rotate(-90)\">{}</text>",
         at(middle),
         at(bottom + 30.0),
         escape(&name),
-        at((bottom + 10.0) / 2.0)
+        at((bottom + 10.0) / 2.0),
+        escape(&fitted(run.short_unit(), 10.5, 90.0))
     );
     let places: Vec<String> =
         points.iter().map(|(px, py)| format!("{} {}", at(x.place(*px)), at(y.place(*py)))).collect();
     let _ = writeln!(body, "<g class=\"plot\"><path class=\"line s-c0\" d=\"M{}\"/>", places.join("L"));
     for &(px, py) in &points {
-        let note = format!("do({} = {px:.4}): {py:.4} nats", curve.target);
+        let note = format!("do({} = {px:.4}): {py:.4} {}", curve.target, run.unit());
         let _ = writeln!(
             body,
             "<g>{}<title>{}</title></g>",

@@ -2,7 +2,7 @@
 //!
 //! Pure functions from plain structures in memory to strings: nothing is read or written here, the same input gives
 //! the same bytes, and no input can break a page: text is escaped, and a value that is missing or not finite is a gap.
-//! A page loads nothing and needs no script. Statistics come from `seabed::evaluate`.
+//! A page loads nothing, and needs no script: the one it has only offers its figures as files. Statistics come from `seabed::evaluate`.
 #![warn(missing_docs)]
 
 mod chart;

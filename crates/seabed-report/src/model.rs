@@ -67,6 +67,8 @@ pub struct RunView {
     pub edge_probabilities: Vec<Vec<f64>>,
     /// One per round.
     pub rows: Vec<MetricRow>,
+    /// What information is measured in; nats if it is empty.
+    pub unit: String,
     /// Every intervention made, in order.
     pub interventions: Vec<Intervention>,
     /// Information over values, of the last round.
@@ -95,6 +97,16 @@ pub struct Table {
 }
 
 impl RunView {
+    /// What information is measured in.
+    pub(crate) fn unit(&self) -> &str {
+        if self.unit.is_empty() { "nats" } else { &self.unit }
+    }
+
+    /// The same where there is little room: `squared error` instead of `squared error of edge probabilities`.
+    pub(crate) fn short_unit(&self) -> &str {
+        self.unit().split(" of ").next().unwrap_or_default()
+    }
+
     /// The probability of `i -> j`; 0 where it is missing or not a number, and for `i = j`.
     pub(crate) fn probability(&self, i: usize, j: usize) -> f64 {
         let p = self.edge_probabilities.get(i).and_then(|row| row.get(j)).copied().unwrap_or(0.0);
@@ -115,7 +127,7 @@ pub struct Intervention {
     pub round: usize,
     /// (variable, value it was set to).
     pub targets: Vec<(String, f64)>,
-    /// Expected information in nats, if it was computed.
+    /// Expected information in the run's unit, if it was computed.
     pub information: Option<f64>,
     /// Monte Carlo standard error of the information.
     pub standard_error: Option<f64>,
@@ -126,7 +138,7 @@ pub struct Intervention {
 pub struct InformationCurve {
     /// The variable.
     pub target: String,
-    /// (value, information in nats), in any order.
+    /// (value, information in the run's unit), in any order.
     pub points: Vec<(f64, f64)>,
 }
 

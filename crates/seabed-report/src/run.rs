@@ -15,12 +15,8 @@ use crate::svg::{Figure, escape};
 
 fn charts(run: &RunView) -> Vec<Chart> {
     let rows = Run { rows: run.rows.clone(), ..Run::default() };
-    // A chart of one dot says less than the sentence above it.
-    if run.rows.len() < 2 {
-        return Vec::new();
-    }
     let one = || std::iter::once(("this run", look(0), std::slice::from_ref(&rows)));
-    Measure::all().map(|measure| measure.chart(one())).filter(Chart::has_values).collect()
+    Measure::all().map(|measure| measure.chart(one(), run.short_unit())).filter(Chart::has_lines).collect()
 }
 
 /// (file stem, figure) of every figure of a run.
@@ -61,7 +57,7 @@ pub(crate) fn section(run: &RunView) -> String {
     checks(&mut html, &run.checks);
     run.tables.iter().filter(|table| !table.rows.is_empty()).for_each(|table| texts(&mut html, table));
     information(&mut html, run);
-    interventions(&mut html, &run.interventions);
+    interventions(&mut html, &run.interventions, run.unit());
     if !run.timing.is_empty() {
         html.push_str("<h3>Time</h3>\n<table><thead><tr><th>phase</th><th class=\"number\">seconds</th></tr></thead><tbody>\n");
         for (phase, seconds) in &run.timing {
@@ -151,7 +147,7 @@ fn texts(html: &mut String, table: &Table) {
     html.push_str("</tbody></table></div>\n");
 }
 
-fn interventions(html: &mut String, made: &[Intervention]) {
+fn interventions(html: &mut String, made: &[Intervention], unit: &str) {
     if made.is_empty() {
         return;
     }
@@ -159,8 +155,9 @@ fn interventions(html: &mut String, made: &[Intervention]) {
     let _ = writeln!(
         html,
         "<h3>Interventions</h3>\n<details{open}><summary>{} in all</summary>\n<div class=\"scroll\"><table>\n\
-         <thead><tr><th class=\"number\">round</th><th>intervention</th><th class=\"number\">information [nats]</th></tr></thead>\n<tbody>",
-        made.len()
+         <thead><tr><th class=\"number\">round</th><th>intervention</th><th class=\"number\">information [{}]</th></tr></thead>\n<tbody>",
+        made.len(),
+        escape(unit)
     );
     for intervention in made {
         let target = |(name, value): &(String, f64)| format!("{name} = {}", number(Some(*value)));

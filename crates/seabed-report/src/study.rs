@@ -38,22 +38,27 @@ impl Measure {
         }
     }
 
-    /// (title, axis label with unit).
-    fn words(self) -> (String, &'static str) {
+    /// (title, axis label with unit); `unit` is that of information.
+    fn words(self, unit: &str) -> (String, String) {
         let Measure::Metric(metric) = self else {
-            return ("Information of the batch".into(), "information [nats]");
+            return ("Information of the batch".into(), format!("information [{unit}]"));
         };
         let (name, axis) = words(metric);
         let direction =
             if metric.higher_is_better() { "↑ higher is better" } else { "↓ lower is better" };
-        (format!("{name} {direction}"), axis)
+        (format!("{name} {direction}"), axis.into())
     }
 
     /// One line per entry of `lines`: the mean over its runs with a band of one standard error to either side.
-    pub(crate) fn chart<'a>(self, lines: impl Iterator<Item = (&'a str, Look, &'a [Run])>) -> Chart {
-        let (title, axis) = self.words();
+    /// `unit` is that of information.
+    pub(crate) fn chart<'a>(
+        self,
+        lines: impl Iterator<Item = (&'a str, Look, &'a [Run])>,
+        unit: &str,
+    ) -> Chart {
+        let (title, axis) = self.words(unit);
         let series = lines.map(|(label, look, runs)| self.series(label, look, runs)).collect();
-        Chart { title, x_label: "interventional samples".into(), y_label: axis.into(), steps: false, series }
+        Chart { title, x_label: "interventional samples".into(), y_label: axis, steps: false, series }
     }
 
     fn points(self, run: &Run) -> Vec<(f64, f64)> {
@@ -111,8 +116,9 @@ fn looks(study: &Study) -> impl Fn(&str) -> Look {
 fn charts(setting: &Setting, looks: &impl Fn(&str) -> Look) -> Vec<(Measure, Chart)> {
     let lines =
         || setting.lines.iter().map(|line| (line.label.as_str(), looks(&line.label), line.runs.as_slice()));
-    let drawn = Measure::all().map(|measure| (measure, measure.chart(lines())));
-    drawn.filter(|(_, chart)| chart.has_values()).collect()
+    // Strategies may measure information in different units.
+    let drawn = Measure::all().map(|measure| (measure, measure.chart(lines(), "own unit")));
+    drawn.filter(|(_, chart)| chart.has_lines()).collect()
 }
 
 /// (file stem, figure with legend) of every setting and metric.
@@ -209,7 +215,7 @@ pub(crate) fn area_table(setting: &Setting, baseline: &str) -> String {
         if table.iter().all(|row| row.area.is_none()) {
             continue;
         }
-        let (title, _) = Measure::Metric(metric).words();
+        let (title, _) = Measure::Metric(metric).words("");
         let _ = writeln!(rows, "<tbody>\n<tr class=\"group\"><th colspan=\"6\">{}</th></tr>", escape(&title));
         for row in &table {
             incomplete = incomplete.max(row.incomplete);

@@ -95,6 +95,9 @@ fn the_same_input_gives_the_same_bytes() {
 fn outside_text_is_escaped_and_numbers_are_numbers() {
     let (study, run) = common::odd();
     let html = page("</title><script>", &[Section::Study(&study), Section::Run(&run), Section::Text("<u>")]);
+    // The page's own script comes after everything that others wrote.
+    let (html, own) = html.split_once("</main>").unwrap();
+    assert_eq!(own.matches("<script").count(), 1);
     for bad in ["<script", "<b>", "<i>", "<u>", "NaN", "inf\"", "inf "] {
         assert!(!html.contains(bad), "{bad} in the page");
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub struct Progress<'a> {
     /// Pieces that are done.
     pub done: u64,
-    /// All pieces; for work that may end early, the most there can be.
+    /// All pieces, as far as that is known: work that may end early or go on says what is expected.
     pub all: u64,
     /// What is going on, as text: `120 sweeps (at most 3200)`.
     pub what: fmt::Arguments<'a>,

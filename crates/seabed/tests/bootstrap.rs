@@ -1,6 +1,7 @@
 //! GIES and the bootstrap: scores against plain least squares, local optima, knowledge, degenerate data.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use seabed::data::{Dataset, Names};
@@ -8,7 +9,9 @@ use seabed::graph::{Dag, EssentialGraph, Node, NodeSet};
 use seabed::num::random::{Draws, Purpose, Seed};
 use seabed::observer::Progress;
 use seabed::posterior::bootstrap::{Bootstrap, Degenerate, GiesOptions, Moments, Scores, regress};
-use seabed::posterior::{FitError, Knowledge, Posterior, Start, State, UnusableData};
+use seabed::posterior::{
+    FitError, Knowledge, Posterior, PosteriorKind, PosteriorSettings, Start, State, UnusableData,
+};
 use seabed::scm::{Intervention, Linear, Mechanism, Scm};
 
 fn names(d: usize) -> Names {
@@ -159,7 +162,7 @@ proptest! {
     #[test]
     fn the_search_ends_in_a_local_optimum(d in 2usize..6, seed: u64) {
         let data = random_data(d, 60, seed);
-        let (found, _) = Bootstrap::default().single(&data, &Knowledge::none(d)).unwrap();
+        let (found, _) = Bootstrap::default().single(&data, &Knowledge::none(d), &()).unwrap();
         prop_assert_eq!(&EssentialGraph::of(&found.dag, data.regimes()), &found.class);
         let mut scores = scores(&data);
         let score = scores.total(&found.dag);
@@ -189,7 +192,7 @@ proptest! {
         let shuffled: Vec<String> = order.iter().map(|&k| data.names()[k].clone()).collect();
         let other = data.reordered(&shuffled).unwrap();
         let class = |data: &Dataset| {
-            Bootstrap::default().single(data, &Knowledge::none(d)).unwrap().0.class.to_rows_to_columns()
+            Bootstrap::default().single(data, &Knowledge::none(d), &()).unwrap().0.class.to_rows_to_columns()
         };
         let (a, b) = (class(&data), class(&other));
         for i in 0..d {
@@ -207,7 +210,7 @@ fn forbidden_edges_never_appear_and_required_ones_always_do() {
         let d = 2 + random.below(6);
         let data = random_data(d, 30, problem);
         let knowledge = random_knowledge(d, &mut random);
-        let (found, scm) = Bootstrap::default().single(&data, &knowledge).unwrap();
+        let (found, scm) = Bootstrap::default().single(&data, &knowledge, &()).unwrap();
         assert!(knowledge.allows(&found.dag), "problem {problem}");
         assert_eq!(scm.dag(), &found.dag);
         if let Some(refined) = &found.refined {
@@ -314,7 +317,7 @@ fn required_edges_that_cannot_be_fitted_are_refused() {
     let targets = (0..40).map(|row| NodeSet::of(4, base.targets(row).iter())).collect();
     let data = Dataset::new(names(4), columns, targets).unwrap();
     let knowledge = Knowledge::new(&names(4), &[], &[(3, 0)], &[]).unwrap();
-    let error = Bootstrap::default().single(&data, &knowledge).unwrap_err();
+    let error = Bootstrap::default().single(&data, &knowledge, &()).unwrap_err();
     assert_eq!(error, UnusableData::RequiredDegenerate { from: "X3".into(), to: "X0".into() }.into());
     let reasons = seabed::posterior::bootstrap::degenerate(&data);
     assert_eq!(reasons, [(Degenerate::Constant(3), None)]);
@@ -333,7 +336,7 @@ fn degenerate_columns_are_never_used_and_say_why() {
     let copy = with(base.column(1).to_vec());
     let sum = with((0..40).map(|r| base.column(0)[r] - 3.0 * base.column(1)[r] + 1.0).collect());
     for data in [&constant, &copy, &sum] {
-        let (found, scm) = Bootstrap::default().single(data, &Knowledge::none(4)).unwrap();
+        let (found, scm) = Bootstrap::default().single(data, &Knowledge::none(4), &()).unwrap();
         assert!(found.score.is_finite());
         assert!(scm.noise_sd().iter().all(|sd| *sd > 0.0));
         let fit = Bootstrap { draws: 20, ..Bootstrap::default() }
@@ -343,7 +346,7 @@ fn degenerate_columns_are_never_used_and_say_why() {
             assert!(draw.dag().edge_count() <= 6);
         }
     }
-    let (found, _) = Bootstrap::default().single(&constant, &Knowledge::none(4)).unwrap();
+    let (found, _) = Bootstrap::default().single(&constant, &Knowledge::none(4), &()).unwrap();
     assert!(found.dag.adjacent(3).is_empty());
     let set = |nodes: &[Node]| NodeSet::of(4, nodes.iter().copied());
     assert_eq!(regress(&moments(&constant), 3, &set(&[])), Err(Degenerate::Constant(3)));
@@ -359,7 +362,7 @@ fn more_candidate_parents_than_rows_are_fine() {
     let d = 12;
     let data = random_data(d, 9, 2);
     let observed = Dataset::with_regime(names(d), data.columns().to_vec(), NodeSet::empty(d)).unwrap();
-    let (found, _) = Bootstrap::default().single(&observed, &Knowledge::none(d)).unwrap();
+    let (found, _) = Bootstrap::default().single(&observed, &Knowledge::none(d), &()).unwrap();
     assert!((0..d).all(|node| found.dag.parents(node).len() + 1 < 9));
     assert!(found.score.is_finite());
     let full = NodeSet::of(d, 1..9);
@@ -369,7 +372,7 @@ fn more_candidate_parents_than_rows_are_fine() {
 #[test]
 fn options_are_respected() {
     let data = random_data(8, 100, 4);
-    let single = |bootstrap: &Bootstrap| bootstrap.single(&data, &Knowledge::none(8)).unwrap().0;
+    let single = |bootstrap: &Bootstrap| bootstrap.single(&data, &Knowledge::none(8), &()).unwrap().0;
     let free = single(&Bootstrap::default());
     assert!((0..8).any(|node| free.dag.adjacent(node).len() > 2));
     let search = GiesOptions { max_degree: Some(2), ..GiesOptions::default() };
@@ -452,4 +455,42 @@ fn knowledge_is_read_by_name_and_contradictions_are_named() {
         let message = read(text).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}\n  should say {expected}");
     }
+}
+
+/// Noise with far more columns than rows: chance fits everything, but the searches end, and answer when they are asked to stop.
+#[test]
+fn searches_of_wide_tables_end_and_stop() {
+    let (rows, count) = (60, 200);
+    let mut draws = Seed::new(5).stream(Purpose::Noise).draws();
+    let columns = (0..count).map(|_| (0..rows).map(|_| draws.normal()).collect()).collect();
+    let data = Dataset::with_regime(names(count), columns, NodeSet::empty(count)).unwrap();
+    let none = Knowledge::none(count);
+    let bootstrap = Bootstrap { draws: 8, ..Bootstrap::default() };
+    let never = |_: &Progress<'_>| false;
+    let started = Instant::now();
+    let stopped = bootstrap.fit(&data, &none, Seed::new(1), &never);
+    assert!(matches!(stopped, Err(FitError::Stopped(_))));
+    assert!(matches!(bootstrap.single(&data, &none, &never), Err(FitError::Stopped(_))));
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    let bootstrap = Bootstrap { draws: 2, ..Bootstrap::default() };
+    let fit = bootstrap.fit(&data, &none, Seed::new(1), &()).unwrap();
+    for draw in fit.ensemble.draws() {
+        assert!((0..count).all(|node| draw.dag().adjacent(node).len() <= rows / 3));
+    }
+    assert!(started.elapsed() < Duration::from_secs(180), "{:?}", started.elapsed());
+}
+
+#[test]
+fn too_many_variables_for_chains_name_who_can_and_what_it_costs() {
+    let (rows, count) = (20, 2000);
+    let columns =
+        (0..count).map(|k| (0..rows).map(|row| f64::from((k * 7 + row * row) as u32 % 11)).collect());
+    let data = Dataset::with_regime(names(count), columns.collect(), NodeSet::empty(count)).unwrap();
+    let chains = PosteriorSettings::for_own_data(PosteriorKind::McmcGp).check(None).unwrap();
+    let refused = chains.fit(&data, &Knowledge::none(count), Start::fresh(Seed::new(1)), &()).unwrap_err();
+    let said = refused.to_string();
+    assert!(
+        said.contains("--posterior bootstrap") && said.contains("about 2 hours of one processor"),
+        "{said}"
+    );
 }

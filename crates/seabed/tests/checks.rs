@@ -84,7 +84,7 @@ fn alarms(seeds: std::ops::Range<u64>, find: impl Fn(u64) -> Vec<Finding>) -> (u
 #[test]
 fn clean_linear_data_raise_few_alarms() {
     let of_world = |seed: u64| {
-        let data = world(true, 5, 100, if seed % 2 == 0 { 0 } else { 40 }, seed);
+        let data = world(true, 5, 100, if seed.is_multiple_of(2) { 0 } else { 40 }, seed);
         found(&data, &resampled(&data))
     };
     let (count, texts) = alarms(1000..1300, of_world);

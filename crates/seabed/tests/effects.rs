@@ -4,6 +4,7 @@ use seabed::data::Names;
 use seabed::effects::{Effect, Effects, Span, predict, simulated_spans};
 use seabed::graph::Dag;
 use seabed::num::random::{Purpose, Seed};
+use seabed::observer::{Progress, Stopped};
 use seabed::posterior::Knowledge;
 use seabed::posterior::mcmc::{Family, Mcmc};
 use seabed::scm::{Ensemble, Intervention, Linear, Mechanism, Scm};
@@ -71,7 +72,8 @@ fn effects_of_linear_models_are_sums_over_paths() {
 fn predictions_of_linear_models_are_exact_and_rows_have_their_spread() {
     let models = Ensemble::uniform(vec![linear(3, &[(0, 1, 2.0), (1, 2, 3.0)])]).unwrap();
     let set = Intervention::new([(0, 2.5)]).unwrap();
-    let found = predict(&models, &set, 20_000, Seed::new(3));
+    let found = predict(&models, &set, 20_000, Seed::new(3), &()).unwrap();
+    assert_eq!(predict(&models, &set, 10, Seed::new(3), &|_: &Progress<'_>| false), Err(Stopped));
     assert!(found[0].set && !found[1].set);
     close(found[0].mean, 2.5);
     close(found[1].mean, 6.0);

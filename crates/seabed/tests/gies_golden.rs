@@ -102,7 +102,7 @@ fn close(got: f64, expected: f64, name: &str) {
 fn check(case: &Case) {
     let name = &case.name;
     let p = case.data.variables();
-    let (found, scm) = Bootstrap::default().single(&case.data, &Knowledge::none(p)).unwrap();
+    let (found, scm) = Bootstrap::default().single(&case.data, &Knowledge::none(p), &()).unwrap();
     let class = found.class.to_rows_to_columns();
     let expected: Vec<Vec<bool>> =
         (0..p).map(|i| (0..p).map(|j| case.class.contains(&(i, j))).collect()).collect();

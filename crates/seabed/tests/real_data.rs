@@ -200,10 +200,12 @@ fn independent(columns: usize, seed: u64, value: impl Fn(&mut Draws) -> f64) -> 
     Dataset::with_regime(names, columns, none).unwrap()
 }
 
-/// What bench/independent_columns measures on a hundred sets each, on two.
+type Shape = (&'static str, fn(&mut Draws) -> f64);
+
+/// What the bench `real_data -- independent` measures on a hundred sets each, on two.
 #[test]
 fn nothing_is_certain_about_independent_columns_with_tails() {
-    let shapes: [(&str, fn(&mut Draws) -> f64); 3] = [
+    let shapes: [Shape; 3] = [
         ("lognormal", |draws| (1.5 * draws.normal()).exp()),
         ("t3", |draws| {
             let squares: f64 = (0..3).map(|_| draws.normal().powi(2)).sum();

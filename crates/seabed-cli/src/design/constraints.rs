@@ -16,7 +16,7 @@ pub struct Options {
     /// A variable that cannot be set (repeatable).
     #[arg(long = "forbid", value_name = "NAME")]
     forbidden: Vec<String>,
-    /// Range that every variable can be set to [default: mean ± 3 standard deviations of the data, or -10 to 10].
+    /// Range that every variable can be set to [default: from the least to the most in the data, or -10 to 10].
     #[arg(long, value_name = "LOW:HIGH", allow_hyphen_values = true)]
     range: Option<String>,
     /// Range that a variable can be set to (repeatable).

@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 
 use seabed::data::Names;
-use seabed::design::{Batch, Chosen, Designer, Evaluated, Information, Replicates, ceiling, reasons};
+use seabed::design::{
+    Batch, Chosen, Constraints, Designer, Evaluated, Information, Levels, Replicates, ceiling, reasons,
+};
 use seabed::graph::Node;
 use seabed::scm::{Ensemble, Intervention};
-use seabed_lab::{FormRow, harmless_cell};
+use seabed_lab::{FormRow, four_digits, harmless_cell};
 use serde_json::{Value, json};
 
 use crate::wording::short;
@@ -115,15 +117,32 @@ fn describe(design: &Intervention, names: &Names) -> String {
     design.settings().iter().map(setting).collect::<Vec<_>>().join(", ")
 }
 
-/// One row per experiment and replicate: the targets are filled in, the other variables are left to the laboratory.
-pub fn form(batch: &Batch, names: &Names) -> Vec<FormRow> {
+/// One row per experiment and replicate: the targets are filled in, with as many digits as can be set and within what is
+/// allowed, the other variables are left to the laboratory.
+pub fn form(batch: &Batch, names: &Names, constraints: &Constraints) -> Vec<FormRow> {
+    let rounded = |&(node, value): &(Node, f64)| {
+        let levels = constraints.variables.get(node).and_then(Option::as_ref).map(|allowed| &allowed.levels);
+        let value = match levels {
+            Some(Levels::Range(low, high)) => four_digits_within(value, *low, *high),
+            _ => value,
+        };
+        (node, value)
+    };
     let of_experiment = |(k, chosen): (usize, &Chosen)| {
-        let settings = chosen.design.settings().to_vec();
+        let settings: Vec<(Node, f64)> = chosen.design.settings().iter().map(rounded).collect();
         let row =
             move |replicate: u32| FormRow::to_fill((k + 1).to_string(), replicate, &settings, names.len());
         (1..=chosen.rows as u32).map(row)
     };
     batch.chosen.iter().enumerate().flat_map(of_experiment).collect()
+}
+
+/// Rounded to four digits, inwards at the ends of the range; as it is where the range is narrower than that.
+fn four_digits_within(value: f64, low: f64, high: f64) -> f64 {
+    let rounded = four_digits(value);
+    let unit = 10f64.powf(rounded.abs().max(f64::MIN_POSITIVE).log10().floor() - 3.0);
+    let near = [rounded, four_digits(rounded - unit), four_digits(rounded + unit)];
+    near.into_iter().find(|near| (low..=high).contains(near)).unwrap_or(value)
 }
 
 /// The columns of the curves.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use seabed::belief::GraphBelief;
-use seabed::checks::Finding;
+use seabed::checks::{Finding, caution};
 use seabed::data::Dataset;
 use seabed::posterior::Fit;
 use seabed::posterior::bootstrap::{GiesResult, Step};
@@ -35,13 +35,10 @@ impl Learned {
     }
 
     /// Where certainty may be false.
-    pub fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self, findings: &[Finding]) -> Vec<String> {
         let Self::Fit(fit) = self else { return Vec::new() };
-        let mut draws = fit.ensemble.draws().iter().map(Scm::dag);
-        let first = draws.next();
-        let one = fit.ensemble.draws().len() > 1 && draws.all(|graph| Some(graph) == first);
-        let warning = "all draws have the same graph: that is as sure as this model of the data can be, not as the world is";
-        one.then(|| warning.to_string()).into_iter().collect()
+        let caution = caution(findings, fit.warning.is_some());
+        fit.one_graph().into_iter().chain(caution).map(str::to_string).collect()
     }
 
     pub fn as_json(&self, data: &Dataset, findings: &[Finding], seconds: f64, cpu_seconds: f64) -> Value {

@@ -177,6 +177,8 @@ fn print_proposal(
     warn(&proposed.warnings);
     if arguments.json {
         let mut value = serde_json::to_value(proposed).expect("plain numbers");
+        let ceiling = ceiling(designed.information, designed.entropy).map(str::to_string);
+        value["warnings"] = json!(proposed.warnings.iter().cloned().chain(ceiling).collect::<Vec<_>>());
         value["form"] = json!(place);
         return print(&value.to_string());
     }
@@ -185,7 +187,7 @@ fn print_proposal(
         variable.map_or(String::new(), |variable| variable.unit.clone())
     };
     let belief = &proposed.belief;
-    if let Some(warning) = &belief.warning {
+    for warning in belief.warning.iter().chain(&belief.cautions) {
         tell!("warning: {warning}");
     }
     for line in checks::lines(&belief.checks) {

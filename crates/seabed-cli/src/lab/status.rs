@@ -90,9 +90,11 @@ fn as_text(summary: &Summary) -> String {
     if let Some(belief) = &summary.belief {
         let when = if summary.not_yet_learned { "then" } else { "now" };
         lines.push(format!("     {when}  {:>4}  {:>20.2}", belief.rows, belief.edge_entropy));
-        lines.extend(belief.warning.iter().map(|warning| format!("warning: {warning}")));
+        let warnings = belief.warning.iter().chain(&belief.cautions);
+        lines.extend(warnings.map(|warning| format!("warning: {warning}")));
         lines.extend(checks::lines(&belief.checks));
     }
+    lines.extend(summary.warnings.iter().map(|warning| format!("warning: {warning}")));
     edges(&mut lines, "most certain edges:", &summary.certain);
     edges(&mut lines, "most uncertain edges:", &summary.uncertain);
     effects(&mut lines, &summary.effects);

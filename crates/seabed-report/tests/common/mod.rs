@@ -1,7 +1,7 @@
 //! Made-up studies and runs, the same at every call; numbers without meaning.
 #![allow(dead_code)]
 
-use seabed_report::{InformationCurve, Intervention, Line, MetricRow, Run, RunView, Setting, Study};
+use seabed_report::{InformationCurve, Intervention, Line, MetricRow, Run, RunView, Setting, Study, Table};
 
 /// A number in [0, 1) that depends on all three.
 pub fn draw(a: usize, b: usize, c: usize) -> f64 {
@@ -121,6 +121,37 @@ pub fn run(d: usize, cyclic: bool) -> RunView {
         curves,
         checks: vec!["X1 -> X2 is curved, but the models are linear".into()],
         ..RunView::default()
+    }
+}
+
+/// A laboratory's campaign: no truth, words and tables, one batch, worth in another unit than nats.
+pub fn laboratory() -> RunView {
+    let text = |cells: &[&str]| cells.iter().map(ToString::to_string).collect::<Vec<String>>();
+    let long = "decides raf → mek against mek → raf (now 0.55 / 0.45), and whether mek → erk is direct";
+    RunView {
+        truth: None,
+        rows: vec![MetricRow { batch_information: Some(0.4), ..MetricRow::default() }],
+        unit: "squared error of edge probabilities".into(),
+        opening: vec![
+            "This campaign asks which of 6 variables cause which others. The surest edges are X0 → X1."
+                .into(),
+            "Caution: 8 rows are few for 6 variables.".into(),
+        ],
+        tables: vec![
+            Table {
+                title: "Effects".into(),
+                note: "What setting one variable does to another.".into(),
+                header: text(&["set → look", "change per unit", "90 % interval", "any"]),
+                rows: vec![text(&["X0 → phosphatidylinositol-3-kinase", "2.5 nM", "1.9 to 3.1", "0.98"])],
+            },
+            Table {
+                title: "Experiments".into(),
+                note: String::new(),
+                header: text(&["experiment", "set", "why", "came"]),
+                rows: (0..4).map(|_| text(&["E0001", "X1 = 2.83", long, "X0 1.2, X2 3.4; failed"])).collect(),
+            },
+        ],
+        ..run(6, false)
     }
 }
 

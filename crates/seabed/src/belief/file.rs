@@ -3,6 +3,8 @@
 //! A linear law is written as its numbers. A process is written as its hyperparameters and units; the rows that all
 //! processes were given stand in the file once, and the processes are made from them when it is read.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use serde::{Deserialize, Serialize};
 
 use super::given::Conditional;
@@ -11,9 +13,11 @@ use super::kernel::Kernel;
 use super::linear::LinearConditional;
 use super::process::{ProcessConditional, Regression};
 use super::warp::Warp;
+use crate::ErrorKind;
 use crate::data::{Dataset, Names};
 use crate::graph::{Dag, Node, NodeSet};
 use crate::num::parallel::ordered_map;
+use crate::observer::{Observer, Stopped, report};
 use crate::scm::ScmFileError;
 
 const FORMAT: &str = "seabed-graph-belief";
@@ -68,6 +72,16 @@ pub enum BeliefFileError {
     /// A file whose models cannot be read.
     #[error(transparent)]
     Models(#[from] ScmFileError),
+    /// The observer asked to stop.
+    #[error("stopped before the graphs were read")]
+    Stopped,
+}
+
+impl BeliefFileError {
+    /// The kind of error.
+    pub fn kind(&self) -> ErrorKind {
+        if matches!(self, Self::Stopped) { ErrorKind::Stopped } else { ErrorKind::Input }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -152,6 +166,15 @@ impl GraphBelief {
 
     /// A belief from JSON text; `source` is its name in errors.
     pub fn from_json(text: &[u8], source: &str) -> Result<Self, BeliefFileError> {
+        Self::from_json_watched(text, source, &())
+    }
+
+    /// As [`GraphBelief::from_json`]: the processes of many rows take their time.
+    pub fn from_json_watched(
+        text: &[u8],
+        source: &str,
+        observer: &dyn Observer,
+    ) -> Result<Self, BeliefFileError> {
         let file = || source.to_string();
         let content: Content =
             serde_json::from_slice(text).map_err(|reason| BeliefFileError::Json { file: file(), reason })?;
@@ -183,9 +206,14 @@ impl GraphBelief {
             .enumerate()
             .flat_map(|(node, families)| families.into_iter().map(move |family| (node, family)))
             .collect();
-        let made = ordered_map(&listed, |(node, family)| family.made(*node, nodes, data.as_ref()));
+        let (all, done) = (listed.len() as u64, AtomicU64::new(0));
+        let made = ordered_map(&listed, |(node, family)| {
+            report(observer, done.fetch_add(1, Relaxed), all, format_args!("sets of parents read"))?;
+            Ok(family.made(*node, nodes, data.as_ref()))
+        });
         let mut families = vec![Vec::new(); nodes];
         for ((node, _), family) in listed.iter().zip(made) {
+            let family = family.map_err(|_: Stopped| BeliefFileError::Stopped)?;
             families[*node].push(family.ok_or_else(|| part("families"))?);
         }
         if content.weights.len() != content.graphs.len() {

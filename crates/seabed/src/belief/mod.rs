@@ -27,5 +27,8 @@ pub use linear::LinearConditional;
 pub(crate) use process::Accuracy;
 pub use process::ProcessConditional;
 pub(crate) use process::{MOST_CENTRES, Regression, pivots};
-pub use saved::{Saved, from_bytes, read, remembered, remembered_in, to_json, to_json_of, to_npz, to_npz_of};
+pub use saved::{
+    Saved, from_bytes, from_bytes_watched, read, read_watched, remembered, remembered_in, to_json,
+    to_json_of, to_npz, to_npz_of,
+};
 pub(crate) use warp::Warp;

@@ -8,6 +8,7 @@ use std::path::Path;
 use super::file::BeliefFileError;
 use super::graphs::GraphBelief;
 use crate::data::{DataSummary, VariableSummary};
+use crate::observer::Observer;
 use crate::scm::{self, Ensemble};
 
 /// The models of a belief, and the graphs where they are known.
@@ -18,11 +19,25 @@ pub fn read(path: &Path) -> Result<Saved, BeliefFileError> {
     from_bytes(&scm::content(path)?, &path.display().to_string())
 }
 
+/// As [`read`], with an observer: many graphs of many rows take their time.
+pub fn read_watched(path: &Path, observer: &dyn Observer) -> Result<Saved, BeliefFileError> {
+    from_bytes_watched(&scm::content(path)?, &path.display().to_string(), observer)
+}
+
 /// As [`read`], from the content of a file; `source` is its name in errors.
 pub fn from_bytes(bytes: &[u8], source: &str) -> Result<Saved, BeliefFileError> {
+    from_bytes_watched(bytes, source, &())
+}
+
+/// As [`read_watched`], from the content of a file; `source` is its name in errors.
+pub fn from_bytes_watched(
+    bytes: &[u8],
+    source: &str,
+    observer: &dyn Observer,
+) -> Result<Saved, BeliefFileError> {
     let models = Ensemble::from_bytes(bytes, source)?;
     let Some(text) = scm::part_of(bytes, "graphs", source)? else { return Ok((models, None)) };
-    let graphs = GraphBelief::from_json(&text, &format!("{source}: graphs"))?;
+    let graphs = GraphBelief::from_json_watched(&text, &format!("{source}: graphs"), observer)?;
     if graphs.names() != models.names() {
         return Err(BeliefFileError::Part { file: source.into(), part: "graphs" });
     }

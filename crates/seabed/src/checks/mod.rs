@@ -27,7 +27,7 @@ use crate::observer::{Observer, Stopped, report};
 use crate::scm::{ByName, Ensemble, Scm};
 use regression::Regressions;
 
-pub use wording::summary;
+pub use wording::{caution, summary};
 
 /// The probability of any finding at all, at most, for data that the models are right for.
 pub const ERROR_RATE: f64 = 0.05;

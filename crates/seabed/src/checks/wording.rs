@@ -20,6 +20,14 @@ pub fn summary(findings: &[Finding]) -> Vec<String> {
     lines
 }
 
+/// What to say where draws agree, so that nothing else warns, on models that fail their checks; none elsewhere.
+pub fn caution(findings: &[Finding], warned: bool) -> Option<&'static str> {
+    (!findings.is_empty() && !warned).then_some(
+        "the draws agree with each other, but their models fail checks against the data: probabilities are only as right as \
+         the models",
+    )
+}
+
 /// The findings of some evidence, in its order.
 pub(super) fn findings(evidence: Vec<Evidence>, data: &Dataset) -> Vec<Finding> {
     let name = |node: usize| data.names()[node].clone();

@@ -103,20 +103,21 @@ fn rows(head: &[u8], whole: bool, separator: Separator, most: usize) -> Vec<Byte
     rows
 }
 
-/// The decimals of a table that begins with `head`, but for the columns to `ignore`.
+/// The decimals of a table that begins with `head`, but for the columns to `ignore`; and whether every point in it might
+/// as well be one between thousands.
 pub(super) fn decimal_of(
     head: &[u8],
     whole: bool,
     separator: Separator,
     file: &str,
     ignore: &[String],
-) -> Result<Decimal, DataError> {
+) -> Result<(Decimal, bool), DataError> {
     let rows = rows(head, whole, separator, usize::MAX);
-    let Some((header, rows)) = rows.split_first() else { return Ok(Decimal::Point) };
+    let Some((header, rows)) = rows.split_first() else { return Ok((Decimal::Point, false)) };
     let cell = |cell| text(cell, false).unwrap_or_default();
     let names: Vec<String> = header.iter().map(|name| trimmed(&cell(name)).to_string()).collect();
     let mut found: [Option<(Place, String)>; 2] = [None, None];
-    let mut ambiguous = None;
+    let (mut ambiguous, mut pointed) = (None, false);
     for (row, record) in rows.iter().enumerate() {
         for (name, bytes) in names.iter().zip(record) {
             // Most cells have neither; the others decide.
@@ -128,7 +129,10 @@ pub(super) fn decimal_of(
             let shown = cell(bytes);
             let shown = trimmed(&shown);
             let slot = match evidence(shown) {
-                Evidence::None => continue,
+                Evidence::None => {
+                    pointed |= Decimal::Point.read(shown).is_some();
+                    continue;
+                }
                 Evidence::Ambiguous => &mut ambiguous,
                 Evidence::Clear(Decimal::Point) => &mut found[0],
                 Evidence::Clear(Decimal::Comma) => &mut found[1],
@@ -149,8 +153,9 @@ pub(super) fn decimal_of(
         ([None, None], Some((at, text))) => {
             Err(DataError::AmbiguousComma { at: Box::new(at), text: Excerpt::new(&text) })
         }
-        ([None, Some(_)], _) => Ok(Decimal::Comma),
-        ([Some(_), None] | [None, None], _) => Ok(Decimal::Point),
+        ([None, Some(_)], _) => Ok((Decimal::Comma, false)),
+        ([Some(_), None], _) => Ok((Decimal::Point, false)),
+        ([None, None], _) => Ok((Decimal::Point, pointed)),
     }
 }
 
@@ -185,6 +190,7 @@ mod tests {
         let of = |text: &str, ignore: &[&str]| {
             let ignore: Vec<String> = ignore.iter().map(ToString::to_string).collect();
             decimal_of(text.as_bytes(), true, Separator::Semicolon, "f.csv", &ignore)
+                .map(|(decimal, _)| decimal)
                 .map_err(|error| error.to_string())
         };
         assert_eq!(of("a;b\n1,5;2\n", &[]), Ok(Decimal::Comma));

@@ -84,8 +84,11 @@ impl<'a> Source<'a> {
         if let Some(decimal) = options.decimal {
             return Ok(decimal);
         }
-        let found = decimal_of(&self.head, self.whole, self.separator, &self.file, &options.ignore)?;
+        let (found, unclear) =
+            decimal_of(&self.head, self.whole, self.separator, &self.file, &options.ignore)?;
         self.guesses.comma = found == Decimal::Comma;
+        // Where commas are for decimals, cells are separated by semicolons, and points are for thousands.
+        self.guesses.points = unclear && self.separator == Separator::Semicolon;
         Ok(found)
     }
 
@@ -167,6 +170,8 @@ fn sheet_text(_: Vec<u8>, file: &str, _: Option<&str>) -> Result<(Vec<u8>, Optio
 pub(super) struct Guesses {
     separator: Option<Separator>,
     comma: bool,
+    /// Points are taken for decimals, but might separate thousands.
+    points: bool,
     /// Thousands were separated; known only when all is read.
     pub(super) thousands: bool,
     utf16: bool,
@@ -191,10 +196,13 @@ impl Guesses {
         if self.comma {
             found.push("decimal commas".into());
         }
+        if self.points {
+            found.push("decimal points".into());
+        }
         if self.thousands {
             found.push("separated thousands".into());
         }
-        if self.comma || self.thousands {
+        if self.comma || self.points || self.thousands {
             options.push("--decimal");
         }
         if self.utf16 || self.latin1 {

@@ -99,10 +99,10 @@ impl VariableSummary {
         }
     }
 
-    /// From where to where it is reasonable to set it: mean ± 3 standard deviations over the rows in which it was not set,
-    /// and all that was measured or set.
+    /// From where to where it is reasonable to set it: all that was measured or set, and nothing beyond, where a dose might
+    /// be negative and nothing is known.
     pub fn range(&self) -> (f64, f64) {
-        ((self.mean - 3.0 * self.sd).min(self.least), (self.mean + 3.0 * self.sd).max(self.most))
+        (self.least, self.most)
     }
 
     /// Does the value lie beyond all that was measured or set?
@@ -129,7 +129,7 @@ mod tests {
         let a = &summary.variables[0];
         assert_eq!((a.mean, a.least, a.most, a.set), (2.0, 1.0, 9.0, 1));
         assert!((a.sd - (2.0f64 / 3.0).sqrt()).abs() < 1e-15);
-        assert_eq!(a.range(), ((2.0 - 3.0 * a.sd).min(1.0), 9.0));
+        assert_eq!(a.range(), (1.0, 9.0));
         assert!(a.is_beyond(9.5) && !a.is_beyond(9.0));
         let text = serde_json::to_string(&summary).unwrap();
         assert_eq!(serde_json::from_str::<DataSummary>(&text).unwrap(), summary);

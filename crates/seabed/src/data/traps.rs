@@ -20,6 +20,10 @@ const DETERMINED: f64 = 1e-9;
 /// Correlation of neighbouring rows, and how many standard errors it must be away from 0.
 const RESEMBLANCE: (f64, f64) = (0.3, 6.0);
 
+/// Rows that a model needs for each of its variables, and at least: with fewer it fits chance.
+const ROWS_PER_VARIABLE: usize = 2;
+const LEAST_ROWS: usize = 10;
+
 /// With fewer rows, few values are no sign, and correlations are chance.
 const ENOUGH_ROWS: usize = 30;
 
@@ -35,6 +39,7 @@ const MOST_NAMED: usize = 3;
 /// What to beware of, one line each; empty for ordinary data.
 pub fn traps(data: &Dataset) -> Vec<String> {
     let mut lines = far_values(data, settings(data));
+    lines.extend(few_rows(data));
     lines.extend(always_set(data));
     lines.extend(never_observed(data));
     lines.extend(determined(data));
@@ -102,6 +107,18 @@ fn moments(data: &Dataset, node: Node) -> Option<(f64, f64)> {
     let mean = rows.clone().map(|row| column[row]).sum::<f64>() / n;
     let sd = (rows.map(|row| (column[row] - mean).powi(2)).sum::<f64>() / n).sqrt();
     (n >= 2.0 && sd > 0.0 && sd.is_finite()).then_some((mean, sd))
+}
+
+/// Fewer rows than a model of all the variables can carry.
+fn few_rows(data: &Dataset) -> Option<String> {
+    let (rows, variables) = (data.rows(), data.variables());
+    let needed = (ROWS_PER_VARIABLE * variables).max(LEAST_ROWS);
+    (rows < needed).then(|| {
+        format!(
+            "{rows} rows are few for {variables} variables: models of them fit chance as well as causes, so what looks certain need \
+             not be; {needed} rows or more say more"
+        )
+    })
 }
 
 fn always_set(data: &Dataset) -> Option<String> {
@@ -406,6 +423,20 @@ mod tests {
             "neighbouring rows resemble each other (\"A\", correlation 0.",
         );
         only(with(|columns, _| columns[2][7] = 55.0), "\"C\" has heavy tails or outliers: 55 in row 8 is ");
+    }
+
+    #[test]
+    fn few_rows_are_said() {
+        let of = |rows: usize, variables: usize| {
+            let mut draws = Seed::new(2).stream(Purpose::Noise).draws();
+            let names: Vec<String> = (0..variables).map(|k| format!("V{k}")).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let columns = (0..variables).map(|_| (0..rows).map(|_| draws.normal()).collect()).collect();
+            traps(&Dataset::from_columns(&names, columns, &[]).unwrap())
+        };
+        assert!(of(8, 3)[0].starts_with("8 rows are few for 3 variables"), "{:?}", of(8, 3));
+        assert!(of(60, 200)[0].starts_with("60 rows are few for 200 variables"));
+        assert!(of(10, 3).is_empty() && of(40, 20).is_empty());
     }
 
     #[test]

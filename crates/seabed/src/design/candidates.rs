@@ -2,7 +2,7 @@
 
 use super::batch::Evaluated;
 use super::constraints::{Constraints, Levels};
-use super::utility::Evaluator;
+use super::utility::{Evaluator, MOST_TARGETS, ROUGHLY};
 use super::value::Values;
 use crate::data::Names;
 use crate::graph::Node;
@@ -36,6 +36,28 @@ pub(super) fn most_candidates(constraints: &Constraints, values: &Values, evalua
     let targets = constraints.targets().count();
     let singles = targets.saturating_mul(values.most(evaluations));
     singles.saturating_add((constraints.max_targets - 1).saturating_mul(BEST_SINGLES * targets))
+}
+
+/// The designs of one table, about, where those that set one target are screened first: what those that are evaluated only
+/// roughly count for, and those that are evaluated in full.
+pub(super) fn usual_candidates(
+    constraints: &Constraints,
+    values: &Values,
+    evaluations: usize,
+) -> (usize, usize) {
+    let all = constraints.targets().count();
+    let targets = all.min(MOST_TARGETS);
+    let sets = (constraints.max_targets - 1).saturating_mul(BEST_SINGLES * all);
+    if *values != Values::Refined {
+        return (0, targets.saturating_mul(values.most(evaluations)).saturating_add(sets));
+    }
+    let (first, most) = (targets.saturating_mul(evaluations), values.most(evaluations));
+    let best = targets.min(REFINED_TARGETS);
+    if !constraints.costs_are_equal() || first <= CONTENDERS {
+        return (0, first.saturating_add(best * (most - evaluations)).saturating_add(sets));
+    }
+    // The best targets get all their values, most contenders among them.
+    (first.div_ceil(ROUGHLY), best.saturating_mul(most).saturating_add(CONTENDERS / 3).saturating_add(sets))
 }
 
 impl Candidates<'_> {

@@ -4,15 +4,15 @@
 
 use super::batch::{Batch, Chosen, relabelled};
 use super::belief::Belief;
-use super::candidates::{Candidates, most_candidates};
+use super::candidates::{Candidates, most_candidates, usual_candidates};
 use super::constraints::Constraints;
 use super::designer::{DesignError, Designer};
 use super::information::Information;
 use super::replicates::Replicates;
 use super::rule::{Picker, distinct};
-use super::utility::{Judged, Verdict, evaluator};
+use super::utility::{Judged, Verdict, evaluator, samples_to_choose, thinning};
 use super::value::Values;
-use super::work::Work;
+use super::work::{Designs, Work};
 use crate::graph::Node;
 use crate::num::random::{Purpose, Seed};
 use crate::observer::{Effort, Observer};
@@ -72,11 +72,8 @@ impl Designer {
 
         let (utility, rule) = self.strategy.parts();
         let values = self.strategy.values(&self.values);
-        let table = most_candidates(constraints, &values, self.evaluations);
-        let looked_at = rule.most_evaluations(table, self.batch);
-        // A chosen design is simulated once more, and its part of the finished batch on its own and with the others.
-        let designs = looked_at.saturating_add(pending.len() + OWN_WORK * self.batch);
-        let work = Work::new(observer, designs, self.paths(belief))?;
+        let work = self.work(constraints, pending.len(), models.draws().len());
+        let work = Work::new(observer, work, self.paths(belief))?;
         let stream = seed.stream(Purpose::Design);
         let mut evaluator = evaluator(utility, &designer, belief, &pending, stream, &work)?;
         let picker = Picker {
@@ -96,6 +93,7 @@ impl Designer {
             temperature: self.temperature,
             work: &work,
         };
+        evaluator.start_choosing();
         let (designs, evaluated) = picker.pick(rule, evaluator.as_mut())?;
         let experiments = self.experiments(&designs);
         let Verdict { judged, forecast } = evaluator.judge(&experiments)?;
@@ -115,18 +113,15 @@ impl Designer {
     /// looked at.
     pub fn effort<'b>(&self, belief: impl Into<Belief<'b>>, constraints: &Constraints) -> Effort {
         let belief = belief.into();
-        let (utility, rule) = self.strategy.parts();
-        let values = self.strategy.values(&self.values);
-        let table = most_candidates(constraints, &values, self.evaluations);
-        let designs = (rule.most_evaluations(table, self.batch) + OWN_WORK * self.batch) as f64;
-        let rows = self.replicates.at_a_time() as f64;
+        let utility = self.strategy.parts().0;
+        let designs = self.work(constraints, 0, belief.models.draws().len()).expected as f64;
         let (d, m) = (belief.models.names().len() as f64, self.samples as f64);
         let of_design = if utility.needs_graphs() {
             // Each path predicts a row under every design that is still in the race.
-            GRAPH_SECONDS * m * rows * d * d
+            GRAPH_SECONDS * m * d * d
         } else {
             // Every draw explains the outcomes of every draw.
-            MODEL_SECONDS * (belief.models.draws().len() as f64).powi(2) * m * rows * d
+            MODEL_SECONDS * (belief.models.draws().len() as f64).powi(2) * m * d
         };
         Effort { seconds: designs * of_design, bytes: 0.0 }
     }
@@ -142,7 +137,8 @@ impl Designer {
         let belief = belief.into();
         self.check_for(belief, designs.len())?;
         check_variables("a design", designs, belief.models.names().len())?;
-        let work = Work::new(observer, OWN_WORK * designs.len(), self.paths(belief))?;
+        let designs_with_rows = OWN_WORK * designs.len() * self.replicates.at_a_time();
+        let work = Work::new(observer, Designs::exactly(designs_with_rows), self.paths(belief))?;
         let (utility, _) = self.strategy.parts();
         let mut evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
         evaluator.start_round(0)?;
@@ -162,7 +158,8 @@ impl Designer {
         let belief = belief.into();
         self.check_for(belief, designs.len())?;
         check_variables("a design", designs, belief.models.names().len())?;
-        let work = Work::new(observer, OWN_WORK * designs.len(), self.paths(belief))?;
+        let designs_with_rows = OWN_WORK * designs.len() * self.replicates.at_a_time();
+        let work = Work::new(observer, Designs::exactly(designs_with_rows), self.paths(belief))?;
         let (utility, _) = self.strategy.parts();
         let evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
         let verdict = evaluator.judge(&self.experiments(designs))?;
@@ -211,6 +208,29 @@ impl Designer {
             return self.check_paths(families);
         }
         self.check_size(belief.models.draws().len(), variables, targets)
+    }
+
+    /// The designs that a batch takes, with so many pending and under so many models, each as often as it has rows.
+    fn work(&self, constraints: &Constraints, pending: usize, models: usize) -> Designs {
+        let (utility, rule) = self.strategy.parts();
+        let values = self.strategy.values(&self.values);
+        let rows = self.replicates.at_a_time();
+        // A chosen design is simulated once more, and its part of the finished batch on its own and with the others.
+        let own = pending + OWN_WORK * self.batch * rows;
+        let most = most_candidates(constraints, &values, self.evaluations);
+        let (rough, full, thinned) = if utility.needs_graphs() {
+            let (rough, full) = usual_candidates(constraints, &values, self.evaluations);
+            (rough, full, thinning(rows, self.samples))
+        } else {
+            (0, most, self.samples / samples_to_choose(rows, self.samples, models))
+        };
+        let looked_at = |table: usize| rule.most_evaluations(table, self.batch).saturating_mul(rows);
+        let usual = rule.usual_evaluations(full, self.batch, self.replicates).saturating_mul(rows) / thinned;
+        let roughly = rule.rounds(self.batch).saturating_mul(rough);
+        Designs {
+            most: looked_at(most).saturating_add(own),
+            expected: usual.saturating_add(roughly).saturating_add(own),
+        }
     }
 
     /// Simulations that a design is evaluated under.

@@ -198,9 +198,8 @@ impl Constraints {
         Self::of(vec![Some(allowed); variables])
     }
 
-    /// What a table of data suggests: every variable can be set, at cost 1, to its mean ± 3 standard deviations over the
-    /// rows in which it was not a target, and to anything between the least and the most that was measured or set. One that
-    /// never varied cannot be set.
+    /// What a table of data suggests: every variable can be set, at cost 1, to anything between the least and the most that was
+    /// measured or set. One that never varied cannot be set.
     pub fn observed(data: &Dataset) -> Self {
         Self::remembered(&DataSummary::of(data))
     }

@@ -94,6 +94,11 @@ impl<'a> Paths<'a> {
         Self { belief, places, list }
     }
 
+    /// One in `step` paths: graphs are still in proportion to their weights.
+    pub(super) fn thinned(self, step: usize) -> Self {
+        Self { list: self.list.into_iter().step_by(step).collect(), ..self }
+    }
+
     /// `of` the terms `[family][design]` of one in `step` paths: rows so far and `replicates` rows of each design.
     pub(super) fn with_designs<R: Send>(
         &self,
@@ -109,7 +114,7 @@ impl<'a> Paths<'a> {
             work.check_stop()?;
             let noise = self.noise(stream.at(k as u64), replicates);
             let terms = self.terms_with(&self.list[k], designs, &noise);
-            designs.iter().try_for_each(|_| work.count())?;
+            designs.iter().try_for_each(|_| work.count(replicates))?;
             Ok(of(&terms))
         };
         ordered_map_indices(self.list.len().div_ceil(step), of_path).into_iter().collect()
@@ -124,7 +129,7 @@ impl<'a> Paths<'a> {
         work: &Work<'_>,
     ) -> Result<Self, Stopped> {
         let of_path = |k: usize| {
-            work.count()?;
+            work.count(replicates)?;
             let noise = self.noise(stream.at(k as u64), replicates);
             let mut memory = Scratch::default();
             let after = |path: Option<Path<'a>>, row: &Vec<f64>| {

@@ -34,6 +34,27 @@ impl Rule {
             Self::Random => 0,
         }
     }
+
+    /// Tables that the rule looks at.
+    pub(super) fn rounds(self, batch: usize) -> usize {
+        match self {
+            Self::Best | Self::Soft => 1,
+            Self::Greedy => batch,
+            Self::Random => 0,
+        }
+    }
+
+    /// The evaluations that the rule needs, for tables of about this many designs.
+    pub(super) fn usual_evaluations(self, table: usize, batch: usize, replicates: Replicates) -> usize {
+        match self {
+            Self::Greedy => {
+                // What was already chosen is evaluated again only if one more row of it is among the candidates.
+                let again = if replicates == Replicates::Auto { batch / 2 } else { 0 };
+                table.saturating_add(1).saturating_add(again).saturating_mul(batch)
+            }
+            rule => rule.most_evaluations(table, batch),
+        }
+    }
 }
 
 impl Picker<'_> {

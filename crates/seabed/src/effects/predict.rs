@@ -1,5 +1,7 @@
 //! What would be measured if variables were set: the expected values, and a new row.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use serde::Serialize;
 
 use super::quantile::interval;
@@ -7,6 +9,7 @@ use crate::graph::Node;
 use crate::num::parallel::ordered_map_indices;
 use crate::num::random::{Purpose, Seed};
 use crate::num::sum_in_order;
+use crate::observer::{Observer, Stopped, report};
 use crate::scm::{Ensemble, Intervention, Mechanism, Scm};
 
 /// A variable under an intervention.
@@ -32,11 +35,22 @@ impl Predicted {
 }
 
 /// Every variable under an intervention, by `samples` simulated rows of every draw.
-pub fn predict(models: &Ensemble, intervention: &Intervention, samples: usize, seed: Seed) -> Vec<Predicted> {
+pub fn predict(
+    models: &Ensemble,
+    intervention: &Intervention,
+    samples: usize,
+    seed: Seed,
+    observer: &dyn Observer,
+) -> Result<Vec<Predicted>, Stopped> {
     let draws = models.draws();
     let stream = seed.stream(Purpose::Effects).named("predict");
+    let (all, done) = (draws.len() as u64, AtomicU64::new(0));
+    let simulated = |k: usize| {
+        report(observer, done.fetch_add(1, Relaxed), all, format_args!("models simulated"))?;
+        Ok(draws[k].sample(samples, intervention, stream.at(k as u64)))
+    };
     let rows =
-        ordered_map_indices(draws.len(), |k| draws[k].sample(samples, intervention, stream.at(k as u64)));
+        ordered_map_indices(draws.len(), simulated).into_iter().collect::<Result<Vec<_>, Stopped>>()?;
     let expected: Vec<Vec<f64>> = ordered_map_indices(draws.len(), |k| {
         // Where everything is linear, means go through the model as values do.
         exact_means(&draws[k], intervention)
@@ -55,7 +69,13 @@ pub fn predict(models: &Ensemble, intervention: &Intervention, samples: usize, s
             new_row: interval(&values, &row_weights),
         }
     };
-    (0..models.names().len()).map(of).collect()
+    let nodes = 0..models.names().len();
+    nodes
+        .map(|node| {
+            report(observer, all, all, format_args!("models simulated"))?;
+            Ok(of(node))
+        })
+        .collect()
 }
 
 /// The means of a linear model.

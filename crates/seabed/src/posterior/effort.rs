@@ -58,16 +58,22 @@ fn of_dibs(settings: &dibs::Dibs, n: f64, d: f64) -> Effort {
 /// Sets of candidate parents are scored once, then chains move over them.
 fn of_mcmc(settings: &mcmc::Mcmc, n: f64, d: f64) -> Effort {
     let (draws, sets) = (settings.draws as f64, settings.sets_per_variable(d as usize) as f64);
+    let (scores, sweep) = seconds_of_mcmc(settings, n, d);
+    Effort {
+        seconds: scores + settings.most_sweeps as f64 * sweep,
+        bytes: d * sets * 64.0 + 4.0 * draws * d * MODEL_NODE,
+    }
+}
+
+/// Seconds for the scores of all variables, and for one sweep of all chains: progress is weighted by them too.
+pub(super) fn seconds_of_mcmc(settings: &mcmc::Mcmc, n: f64, d: f64) -> (f64, f64) {
     let of_score = match settings.family {
         mcmc::Family::Linear => 2e-6,
         // Beyond some hundred rows a few of them stand for all.
         mcmc::Family::GaussianProcess => 6e-10 * n * n.min(400.0).powi(2),
     };
-    let moves = settings.chains as f64 * settings.most_sweeps as f64 * d;
-    Effort {
-        seconds: d * sets * of_score + 3e-5 * moves,
-        bytes: d * sets * 64.0 + 4.0 * draws * d * MODEL_NODE,
-    }
+    let sets = settings.sets_per_variable(d as usize) as f64;
+    (d * sets * of_score, 3e-5 * settings.chains as f64 * d)
 }
 
 #[cfg(test)]

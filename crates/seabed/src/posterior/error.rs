@@ -55,12 +55,17 @@ pub enum UnusableData {
         value: f64,
     },
     /// More variables than the chains can hold.
-    #[error("{got} variables: Markov chains take up to {most}; leave some out, or choose another posterior")]
+    #[error(
+        "{got} variables: Markov chains take up to {most}; leave some out, or choose the linear models of the bootstrap \
+         (`--posterior bootstrap`), which take {} of one processor for so many", roughly(*bootstrap)
+    )]
     TooManyVariables {
         /// Number of variables.
         got: usize,
         /// The largest number.
         most: usize,
+        /// Seconds that the bootstrap would take, about.
+        bootstrap: f64,
     },
     /// A required edge that cannot be fitted.
     #[error(
@@ -146,6 +151,16 @@ impl FitError {
 impl From<StateMismatch> for FitError {
     fn from(mismatch: StateMismatch) -> Self {
         Self::State { mismatch }
+    }
+}
+
+/// A time in words, as precise as an estimate is.
+fn roughly(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => "a minute or less".into(),
+        s if s < 5400.0 => format!("about {:.0} minutes", s / 60.0),
+        s if s < 129_600.0 => format!("about {:.0} hours", s / 3600.0),
+        s => format!("about {:.0} days", s / 86_400.0),
     }
 }
 

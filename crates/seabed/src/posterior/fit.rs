@@ -13,7 +13,7 @@ use crate::data::Dataset;
 use crate::num::fingerprint;
 use crate::num::random::Seed;
 use crate::observer::Observer;
-use crate::scm::Ensemble;
+use crate::scm::{Ensemble, Scm};
 use crate::settings::SettingsError;
 
 /// A posterior with its settings.
@@ -172,6 +172,18 @@ pub struct Fit {
     pub diagnostics: Diagnostics,
     /// What a later fit may start from, if this posterior supports it.
     pub state: Option<State>,
+}
+
+impl Fit {
+    /// What to say where all draws have the same graph; none elsewhere.
+    pub fn one_graph(&self) -> Option<&'static str> {
+        let mut draws = self.ensemble.draws().iter().map(Scm::dag);
+        let first = draws.next();
+        let one = self.draws > 1 && draws.all(|graph| Some(graph) == first);
+        one.then_some(
+            "all draws have the same graph: that is as sure as this model of the data can be, not as the world is",
+        )
+    }
 }
 
 /// What `seabed fit --json` prints, except for the times. Fields may be added but never renamed.

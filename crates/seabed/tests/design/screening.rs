@@ -101,7 +101,7 @@ impl Forest {
 }
 
 /// As after some fifty rows.
-fn law(weights: &[f64], variance: f64) -> Conditional {
+pub(crate) fn law(weights: &[f64], variance: f64) -> Conditional {
     let size = 1 + weights.len();
     let mut factor = vec![0.0; size * size];
     (0..size).for_each(|k| factor[k * size + k] = 0.15);

@@ -2,15 +2,17 @@
 
 use std::sync::Mutex;
 
-use seabed::belief::{Given, GraphBelief};
+use seabed::belief::{self, Given, GraphBelief};
 use seabed::data::Dataset;
-use seabed::design::{Belief, Constraints, DesignError, Designer, Goal, Replicates, Strategy};
+use seabed::design::{Belief, Constraints, DesignError, Designer, Goal, Replicates, Strategy, Values};
 use seabed::graph::Dag;
 use seabed::num::random::{Draws, Purpose, Seed};
 use seabed::observer::Progress;
 use seabed::posterior::Knowledge;
 use seabed::posterior::mcmc::{Family, Mcmc, McmcFit};
-use seabed::scm::Intervention;
+use seabed::scm::{Ensemble, Intervention, Linear, Mechanism, Scm};
+
+use crate::screening::law;
 
 /// A -> B -> C with few rows, so that many graphs are possible.
 fn data() -> Dataset {
@@ -211,6 +213,35 @@ fn designs_are_reproducible_and_watched() {
     assert!(matches!(stopped, Err(DesignError::Stopped(_))));
 }
 
+/// What is announced at the beginning is what there is to do, within a factor of two, although most candidates are looked at
+/// only roughly.
+#[test]
+fn the_work_that_is_announced_is_about_the_work_that_is_done() {
+    let fit = fit(Family::Linear);
+    let belief = Belief { models: &fit.ensemble, graphs: fit.graphs.as_ref() };
+    let constraints = Constraints::range(3, -3.0, 3.0);
+    for (evaluations, batch, replicates) in [(5, 1, 1), (5, 4, 1), (40, 3, 1), (20, 2, 3)] {
+        let designer = Designer {
+            strategy: Strategy::GreedyEdges,
+            values: Values::Refined,
+            samples: 50,
+            replicates: Replicates::Each(replicates),
+            evaluations,
+            batch,
+            ..Designer::default()
+        };
+        let heard = Mutex::new(Vec::new());
+        let watch = |progress: &Progress<'_>| {
+            heard.lock().unwrap().push((progress.done, progress.all));
+            true
+        };
+        designer.design(belief, &constraints, Seed::new(6), &watch).unwrap();
+        let heard = heard.into_inner().unwrap();
+        let (announced, real) = (heard[0].1, heard.last().unwrap().0);
+        assert!(announced <= 2 * real && real <= 2 * announced, "{evaluations} values: {announced}, {real}");
+    }
+}
+
 #[test]
 fn models_alone_and_other_variables_are_refused() {
     let fit = fit(Family::Linear);
@@ -256,4 +287,79 @@ fn automatic_replicates_work_under_graphs() {
     };
     assert!(experiments(0.0) > 1);
     assert_eq!(experiments(1000.0), 1);
+}
+
+/// A -> B against B -> A, as likely as each other: setting A far away shows which, so one pair is wrong half of the time now, and
+/// never afterwards. Setting B shows it as well; observing would not.
+#[test]
+fn what_an_experiment_decides_is_exact_where_it_is_known() {
+    let names: seabed::data::Names = ["A", "B"].map(String::from).into();
+    let families = |other: usize| {
+        let alone = belief::Family { parents: vec![], conditional: law(&[], 1.0) };
+        vec![alone, belief::Family { parents: vec![other], conditional: law(&[0.8], 0.36) }]
+    };
+    let dag = |edge| Dag::from_edges(2, [edge]).unwrap();
+    let weighted = vec![(dag((0, 1)), 1.0), (dag((1, 0)), 1.0)];
+    let graphs = GraphBelief::new(names.clone(), weighted, vec![families(1), families(0)], None).unwrap();
+    let still = vec![Mechanism::Linear(Linear { weights: vec![], intercept: 0.0 }); 2];
+    let models =
+        Ensemble::uniform(vec![Scm::new(names, Dag::empty(2), still, vec![1.0; 2]).unwrap()]).unwrap();
+    let belief = Belief { models: &models, graphs: Some(&graphs) };
+    let values = Values::Fixed(50.0);
+    let designer =
+        Designer { strategy: Strategy::GreedyEdges, values, batch: 1, samples: 100, ..Designer::default() };
+    for target in [0, 1] {
+        let mut constraints = Constraints::range(2, 0.0, 50.0);
+        constraints.variables[1 - target] = None;
+        let batch = designer.design(belief, &constraints, Seed::new(1), &()).unwrap();
+        let [decision] = &batch.chosen[0].decides[..] else { panic!("{:?}", batch.chosen[0].decides) };
+        assert!((decision.there - 0.5).abs() < 1e-9 && (decision.back - 0.5).abs() < 1e-9);
+        assert!((decision.wrong_now - 0.5).abs() < 1e-9 && decision.wrong_after < 1e-3);
+        assert_eq!((decision.none, decision.decided), (0.0, 1.0));
+        assert!(decision.question().contains("(now 0.50 / 0.50)"), "{}", decision.question());
+        let forecast = batch.forecast.unwrap();
+        assert!((forecast.wrong_now - 0.5).abs() < 1e-9 && forecast.wrong_after < 1e-3);
+        assert_eq!((forecast.undecided_now, forecast.undecided_after), (1.0, 0.0));
+        assert!((forecast.effective_graphs - 2.0).abs() < 1e-9);
+        // Squared errors: p (1 - p) for both directions.
+        assert!((batch.entropy - 0.5).abs() < 1e-9 && (batch.information.nats - 0.5).abs() < 1e-3);
+    }
+}
+
+/// Ten rows of every experiment do not take ten times as long as one, and what is chosen is about the best that there is.
+#[test]
+fn replicates_cost_little_and_choose_well() {
+    let fit = fit(Family::Linear);
+    let belief = Belief { models: &fit.ensemble, graphs: fit.graphs.as_ref() };
+    let constraints = Constraints::range(3, -3.0, 3.0);
+    let designer = |replicates: usize, samples: usize| Designer {
+        strategy: Strategy::GreedyEdges,
+        values: Values::Refined,
+        batch: 1,
+        evaluations: 20,
+        replicates: Replicates::Each(replicates),
+        samples,
+        ..Designer::default()
+    };
+    // So many values of each target, whatever they are worth.
+    let grid: Vec<f64> = (0..40).map(|k| -3.0 + 0.15 * f64::from(k)).collect();
+    let work = |replicates: usize| {
+        let last = Mutex::new(0);
+        let watch = |progress: &Progress<'_>| {
+            *last.lock().unwrap() = progress.done;
+            true
+        };
+        let designer = Designer { values: Values::Grid(grid.clone()), ..designer(replicates, 100) };
+        designer.design(belief, &constraints, Seed::new(2), &watch).unwrap();
+        last.into_inner().unwrap() as f64
+    };
+    let (one, ten) = (work(1), work(10));
+    assert!(ten <= 2.2 * one, "{one} and {ten}");
+    let batch = designer(10, 400).design(belief, &constraints, Seed::new(2), &()).unwrap();
+    let all: Vec<Intervention> =
+        (0..3).flat_map(|node| [-3.0, -1.5, 1.5, 3.0].map(|value| set(&[(node, value)]))).collect();
+    let worths = designer(10, 400).score(belief, &all, Seed::new(7), &()).unwrap();
+    let best = worths.iter().map(|worth| worth.nats).fold(0.0, f64::max);
+    let chosen = designer(10, 400).score_batch(belief, &[batch.chosen[0].design.clone()], Seed::new(7), &());
+    assert!(chosen.unwrap().nats > 0.85 * best);
 }

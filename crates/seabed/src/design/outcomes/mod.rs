@@ -23,6 +23,8 @@ pub(super) struct Outcomes<'a> {
     samples: usize,
     /// Independent outcomes of each design: how often an experiment is repeated.
     replicates: usize,
+    /// Rows that the evaluation of a design counts for: fewer where fewer outcomes are simulated than for one row.
+    counted: usize,
     stream: Stream,
     work: &'a Work<'a>,
     /// The distinct mechanisms of every node.
@@ -45,6 +47,15 @@ impl LogDensities {
             add(mine, theirs);
         }
         self
+    }
+}
+
+impl LogDensities {
+    /// Those of the first outcomes of every draw: `fewer` of `all`.
+    pub(super) fn first(&self, fewer: usize, all: usize) -> Self {
+        let of_draw =
+            |densities: &Vec<f64>| densities.chunks(all).flat_map(|of| &of[..fewer]).copied().collect();
+        Self(self.0.iter().map(of_draw).collect())
     }
 }
 
@@ -71,6 +82,7 @@ impl<'a> Outcomes<'a> {
         Self {
             samples,
             replicates,
+            counted: replicates,
             stream,
             work,
             variants,
@@ -79,6 +91,13 @@ impl<'a> Outcomes<'a> {
             order: draws.iter().map(|draw| draw.dag().topological_order()).collect(),
             ensemble,
         }
+    }
+
+    /// As these, with fewer outcomes of each draw.
+    pub(super) fn with_fewer(&self, samples: usize) -> Self {
+        let counted = (self.replicates * samples / self.samples).max(1);
+        let fewer = Self::new(self.ensemble, samples, self.replicates, self.stream, self.work);
+        Self { counted, ..fewer }
     }
 
     pub(super) fn ensemble(&self) -> &'a Ensemble {
@@ -114,7 +133,7 @@ impl<'a> Outcomes<'a> {
             for replicate in 0..replicates as u64 {
                 self.add_densities_of(round, replicate, i, design, &mut densities)?;
             }
-            self.work.count().map(|()| densities)
+            self.work.count(replicates).map(|()| densities)
         };
         self.map_draws(of_draw).map(LogDensities)
     }

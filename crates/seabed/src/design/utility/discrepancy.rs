@@ -16,7 +16,7 @@ pub(super) struct Discrepancy<'a>(pub(super) ModelInformation<'a>);
 impl Evaluator for Discrepancy<'_> {
     fn ranks(&self, evaluated: &[Evaluated]) -> Result<Vec<f64>, Stopped> {
         let designs: Vec<Intervention> = evaluated.iter().map(|candidate| candidate.design.clone()).collect();
-        let outcomes = &self.0.outcomes;
+        let outcomes = self.0.candidates_outcomes();
         // [i][design]
         let of_draws = self.0.round().moments(outcomes, &designs)?;
         let rank = |k: usize| {
@@ -36,6 +36,10 @@ impl Evaluator for Discrepancy<'_> {
 
     fn pending_worth(&self) -> f64 {
         self.0.pending_worth()
+    }
+
+    fn start_choosing(&mut self) {
+        self.0.start_choosing();
     }
 
     fn start_round(&mut self, round: u64) -> Result<(), Stopped> {

@@ -11,7 +11,9 @@ mod structure;
 use discrepancy::Discrepancy;
 pub use discrepancy::discrepancy;
 use model::ModelInformation;
+pub(super) use model::samples_to_choose;
 use structure::Structure;
+pub(super) use structure::{MOST_TARGETS, ROUGHLY, thinning};
 
 use super::batch::Evaluated;
 use super::belief::Belief;
@@ -44,6 +46,9 @@ pub(super) trait Evaluator {
     fn promising(&self, targets: Vec<Node>) -> Vec<Node> {
         targets
     }
+
+    /// What follows is to choose by, not to be told: where rows are many, fewer simulations may do.
+    fn start_choosing(&mut self) {}
 
     /// From now on candidates are evaluated on the noise of this round, which they have in common.
     fn start_round(&mut self, round: u64) -> Result<(), Stopped>;

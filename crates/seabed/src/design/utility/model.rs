@@ -21,8 +21,20 @@ const FINISHED: u64 = 1 << 32;
 /// Rounds from here on serve the outcomes of pending experiments, which are fixed before any choice.
 const PENDING: u64 = 1 << 33;
 
+/// Outcomes of all draws together by which experiments of several rows are chosen, at least.
+const LEAST_OUTCOMES: usize = 400;
+
+/// Outcomes of each draw while experiments of so many rows are chosen: about as many rows as for one, as far as enough are left.
+pub(in crate::design) fn samples_to_choose(rows: usize, samples: usize, draws: usize) -> usize {
+    let least = LEAST_OUTCOMES.div_ceil(draws.max(1)).max(2);
+    (samples / rows.max(1)).max(least).min(samples)
+}
+
 pub(super) struct ModelInformation<'a> {
-    pub(super) outcomes: Outcomes<'a>,
+    outcomes: Outcomes<'a>,
+    /// Fewer outcomes, by which experiments of several rows are chosen, and those of what is pending; none if all serve.
+    fewer: Option<(Outcomes<'a>, Option<LogDensities>)>,
+    replicates: usize,
     /// None before the first round.
     pub(super) round: Option<Round>,
     weighting: Weighting,
@@ -46,6 +58,8 @@ impl<'a> ModelInformation<'a> {
         let noise = stream.named("outcomes");
         let mut new = Self {
             outcomes: Outcomes::new(belief, designer.samples, designer.replicates.at_a_time(), noise, work),
+            fewer: None,
+            replicates: designer.replicates.at_a_time(),
             round: None,
             weighting: Weighting::new(belief.weights(), groups),
             estimator: designer.estimator,
@@ -81,7 +95,13 @@ impl<'a> ModelInformation<'a> {
     }
 
     fn so_far(&self) -> Option<&LogDensities> {
-        self.decided.as_ref().or(self.pending.as_ref())
+        let pending = self.fewer.as_ref().map_or(self.pending.as_ref(), |(_, pending)| pending.as_ref());
+        self.decided.as_ref().or(pending)
+    }
+
+    /// The outcomes that candidates are evaluated by.
+    pub(super) fn candidates_outcomes(&self) -> &Outcomes<'a> {
+        self.fewer.as_ref().map_or(&self.outcomes, |(fewer, _)| fewer)
     }
 
     pub(super) fn round(&self) -> &Round {
@@ -102,18 +122,28 @@ impl Evaluator for ModelInformation<'_> {
         self.pending_nats
     }
 
+    fn start_choosing(&mut self) {
+        let all = self.outcomes.samples();
+        let samples = samples_to_choose(self.replicates, all, self.outcomes.ensemble().draws().len());
+        if samples < all {
+            let pending = self.pending.as_ref().map(|pending| pending.first(samples, all));
+            self.fewer = Some((self.outcomes.with_fewer(samples), pending));
+        }
+    }
+
     fn start_round(&mut self, round: u64) -> Result<(), Stopped> {
         // The memory of the round before is free before that of the next is taken.
         self.round = None;
-        self.round = Some(Round::new(round, &self.outcomes)?);
+        self.round = Some(Round::new(round, self.candidates_outcomes())?);
         Ok(())
     }
 
     fn evaluate(&self, candidates: &[Intervention]) -> Result<Vec<Information>, Stopped> {
-        let samples = self.outcomes.samples();
+        let samples = self.candidates_outcomes().samples();
         let ask = |i: usize, densities: &[f64]| self.weighting.of_draw(i, densities, samples, self.estimator);
         // [i][candidate]
-        let of_draws = self.round().ask_densities(&self.outcomes, candidates, self.so_far(), ask)?;
+        let outcomes = self.candidates_outcomes();
+        let of_draws = self.round().ask_densities(outcomes, candidates, self.so_far(), ask)?;
         let total = |k: usize| {
             let of_candidate: Vec<(f64, f64)> = of_draws.iter().map(|of_draw| of_draw[k]).collect();
             self.weighting.total(&of_candidate, samples)
@@ -124,7 +154,8 @@ impl Evaluator for ModelInformation<'_> {
     fn decide(&mut self, design: &Intervention) -> Result<(), Stopped> {
         let design = std::slice::from_ref(design);
         let ask = |_: usize, densities: &[f64]| densities.to_vec();
-        let densities = self.round().ask_densities(&self.outcomes, design, self.so_far(), ask)?;
+        let outcomes = self.candidates_outcomes();
+        let densities = self.round().ask_densities(outcomes, design, self.so_far(), ask)?;
         self.decided = Some(LogDensities(densities.into_iter().flatten().collect()));
         Ok(())
     }

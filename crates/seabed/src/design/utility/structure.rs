@@ -128,6 +128,8 @@ pub(super) struct Structure<'a> {
     /// Before anything is known beyond the data.
     loss_now: f64,
     replicates: usize,
+    /// One in so many paths serves to choose.
+    thinning: usize,
     /// Paths at the beginning, after the pending outcomes.
     start: Paths<'a>,
     pending_worth: f64,
@@ -141,10 +143,19 @@ pub(super) struct Structure<'a> {
 }
 
 /// Of the paths, one in so many serves for a rough evaluation.
-const ROUGHLY: usize = 5;
+pub(in crate::design) const ROUGHLY: usize = 5;
+
+/// While a batch is chosen, experiments of several rows are evaluated by fewer paths, but by at least so many: every row tells
+/// more about the graph of its path, and all candidates see the same noise.
+const LEAST_PATHS: usize = 20;
+
+/// One in so many paths serves while experiments of so many rows are chosen.
+pub(in crate::design) fn thinning(rows: usize, paths: usize) -> usize {
+    rows.min(paths / LEAST_PATHS).max(1)
+}
 
 /// Targets that are simulated: those that would teach most if they had no noise.
-const MOST_TARGETS: usize = 12;
+pub(in crate::design) const MOST_TARGETS: usize = 12;
 
 impl<'a> Structure<'a> {
     pub(super) fn new(
@@ -186,6 +197,7 @@ impl<'a> Structure<'a> {
             edges,
             loss_now: 0.0,
             replicates: designer.replicates.at_a_time(),
+            thinning: 1,
             chosen: start.clone(),
             start,
             pending_worth: 0.0,
@@ -215,13 +227,17 @@ impl<'a> Structure<'a> {
         losses
     }
 
-    /// What candidates are worth after what is chosen, by one in `step` paths.
-    fn worths(&self, candidates: &[Intervention], step: usize) -> Result<Vec<Information>, Stopped> {
+    /// What so many rows of each candidate are worth after what is chosen, by one in `step` paths.
+    fn worths(
+        &self,
+        candidates: &[Intervention],
+        rows: usize,
+        step: usize,
+    ) -> Result<Vec<Information>, Stopped> {
         // [path][candidate]
-        let losses =
-            self.chosen.with_designs(candidates, self.replicates, self.round, step, self.work, |terms| {
-                self.losses_after(terms, candidates.len())
-            })?;
+        let losses = self.chosen.with_designs(candidates, rows, self.round, step, self.work, |terms| {
+            self.losses_after(terms, candidates.len())
+        })?;
         let of = |k: usize| self.worth(&losses.iter().map(|of_path| of_path[k]).collect::<Vec<_>>());
         Ok((0..candidates.len()).map(of).collect())
     }
@@ -325,17 +341,23 @@ impl Evaluator for Structure<'_> {
         kept.into_iter().map(|k| targets[k]).collect()
     }
 
+    fn start_choosing(&mut self) {
+        self.thinning = thinning(self.replicates, self.start.list.len());
+        self.chosen = self.start.clone().thinned(self.thinning);
+    }
+
     fn start_round(&mut self, round: u64) -> Result<(), Stopped> {
         self.round = self.stream.named("outcomes").at(round);
         Ok(())
     }
 
     fn evaluate(&self, candidates: &[Intervention]) -> Result<Vec<Information>, Stopped> {
-        self.worths(candidates, 1)
+        self.worths(candidates, self.replicates, 1)
     }
 
     fn evaluate_roughly(&self, candidates: &[Intervention]) -> Result<Option<Vec<f64>>, Stopped> {
-        let worths = self.worths(candidates, ROUGHLY)?;
+        // Roughly the best by one row are among the best by several.
+        let worths = self.worths(candidates, 1, (ROUGHLY / self.thinning).max(1))?;
         Ok(Some(worths.into_iter().map(|worth| worth.nats).collect()))
     }
 

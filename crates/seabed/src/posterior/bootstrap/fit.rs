@@ -12,13 +12,17 @@ use crate::data::Dataset;
 use crate::graph::Node;
 use crate::num::parallel::ordered_map_indices;
 use crate::num::random::{Purpose, Seed, Stream};
-use crate::observer::{Observer, report};
+use crate::observer::{Observer, Pulse, Stopped, report};
 use crate::posterior::error::check_rows;
 use crate::posterior::{self, FitError, Knowledge, UnusableData};
 use crate::scm::{ByName, Scm};
 
 /// Members of a class that are drawn to find one that agrees with the knowledge.
 const MOST_TRIES: usize = 200;
+
+/// Different rows that it takes to tell one more neighbour from chance, and the neighbours that are always allowed.
+const ROWS_PER_NEIGHBOUR: usize = 3;
+const LEAST_NEIGHBOURS: usize = 3;
 
 impl Bootstrap {
     /// The posterior of the data.
@@ -52,13 +56,24 @@ impl Bootstrap {
         run(state, data, &sorted, &by_name, observer)
     }
 
-    /// One search on the data as they are, variables in the order of the columns, and the model of its DAG.
-    pub fn single(&self, data: &Dataset, knowledge: &Knowledge) -> Result<(GiesResult, Scm), FitError> {
+    /// One search on the data as they are, variables in the order of the columns, and the model of its DAG. If it is stopped,
+    /// nothing of it is kept: the state is that of a fit that begins.
+    pub fn single(
+        &self,
+        data: &Dataset,
+        knowledge: &Knowledge,
+        observer: &dyn Observer,
+    ) -> Result<(GiesResult, Scm), FitError> {
         self.check()?;
         check_data(data, knowledge)?;
         let moments = || Moments::new(data, &vec![1.0; data.rows()]);
         let mut scores = Scores::new(moments(), self.penalty, gies::LEAST_GAIN);
-        let found = gies::gies(&mut scores, data.regimes(), knowledge, &self.search);
+        let ask = || report(observer, 0, 1, format_args!("one search")).is_ok();
+        let pulse = Pulse::new(&ask);
+        let Ok(found) = gies::gies(&mut scores, data.regimes(), knowledge, &self.search, &pulse) else {
+            let state = State::start(self, data, knowledge, Seed::new(0));
+            return Err(FitError::Stopped(Box::new(posterior::State::Bootstrap(state))));
+        };
         let scm = model(&found.dag, scores.moments(), data);
         Ok((found, scm))
     }
@@ -78,15 +93,21 @@ fn run(
     };
     let stream = state.seed.stream(Purpose::Bootstrap);
     let (all, done, stop) = (state.all(), AtomicU64::new(state.done() as u64), AtomicBool::new(false));
+    let tell = || {
+        let done = done.load(Ordering::Relaxed);
+        let goes_on = report(observer, done, all as u64, format_args!("{done} of {all} resamples")).is_ok();
+        stop.fetch_or(!goes_on, Ordering::Relaxed);
+        goes_on
+    };
+    let pulse = Pulse::new(&tell);
     let drawn = ordered_map_indices(all, |draw| {
         if state.drawn[draw].is_some() || stop.load(Ordering::Relaxed) {
             return state.drawn[draw].clone();
         }
-        let drawn = drawn(settings, sorted, &state.knowledge, &search, stream.at(draw as u64));
-        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        if report(observer, done, all as u64, format_args!("{done} of {all} resamples")).is_err() {
-            stop.store(true, Ordering::Relaxed);
-        }
+        let stream = stream.at(draw as u64);
+        let drawn = drawn(settings, sorted, &state.knowledge, &search, stream, &pulse).ok()?;
+        done.fetch_add(1, Ordering::Relaxed);
+        tell();
         Some(drawn)
     });
     state.drawn = drawn;
@@ -103,13 +124,16 @@ fn drawn(
     knowledge: &Knowledge,
     search: &GiesOptions,
     stream: Stream,
-) -> Drawn {
+    pulse: &Pulse<'_>,
+) -> Result<Drawn, Stopped> {
     let weights = resample(sorted, stream);
     let moments = Moments::new(sorted, &weights);
     let usual = || Bootstrap::usual_penalty(moments.all_rows(), sorted.variables());
     let penalty = settings.penalty.unwrap_or_else(usual);
     let mut scores = Scores::new(moments, Some(penalty), gies::LEAST_GAIN);
-    let found = gies::gies(&mut scores, sorted.regimes(), knowledge, search);
+    let max_degree = search.max_degree.or_else(|| most_beside(sorted, &weights));
+    let search = GiesOptions { max_degree, ..search.clone() };
+    let found = gies::gies(&mut scores, sorted.regimes(), knowledge, &search, pulse)?;
     let mut draws = stream.named("member").draws();
     let dag = match &found.refined {
         None => found.class.random_member(&mut draws),
@@ -121,7 +145,15 @@ fn drawn(
             lucky.or_else(any).expect("a refined class has a member")
         }
     };
-    Drawn { dag, score: found.score, steps: found.steps.len() }
+    Ok(Drawn { dag, score: found.score, steps: found.steps.len() })
+}
+
+/// How many variables may lie beside one in a wide table: a resample has rows several times, so that with about as many
+/// variables as rows chance alone fits every column, ever better the more parents it has, and the search would not end.
+fn most_beside(data: &Dataset, weights: &[f64]) -> Option<usize> {
+    let distinct = weights.iter().filter(|weight| **weight > 0.0).count();
+    let wide = 2 * data.variables() >= data.rows();
+    wide.then_some((distinct / ROWS_PER_NEIGHBOUR).max(LEAST_NEIGHBOURS))
 }
 
 fn check_data(data: &Dataset, knowledge: &Knowledge) -> Result<(), UnusableData> {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::operators::{Move, Operators, apply};
 use super::score::Scores;
 use crate::graph::{Dag, EssentialGraph, Node, NodeSet, RefinedClass};
+use crate::observer::{Pulse, Stopped};
 use crate::posterior::Knowledge;
 
 /// A step must gain more than this: the square root of the machine's precision.
@@ -60,13 +61,14 @@ enum Phase {
     Turning,
 }
 
-/// Searches from the start graph until no operator gains. `targets` are the distinct target sets of the data.
-pub fn gies(
+/// Searches from the start graph until no operator gains, or it is asked to stop. `targets` are the distinct target sets of the data.
+pub(super) fn gies(
     scores: &mut Scores,
     targets: &[NodeSet],
     knowledge: &Knowledge,
     options: &GiesOptions,
-) -> GiesResult {
+    pulse: &Pulse<'_>,
+) -> Result<GiesResult, Stopped> {
     let nodes = scores.moments().variables();
     let start = knowledge.start(options.start.as_ref(), nodes);
     let mut search = Search {
@@ -76,11 +78,12 @@ pub fn gies(
         max_degree: options.max_degree.unwrap_or(nodes),
         insertions: vec![Insertion::Unknown; nodes],
         steps: Vec::new(),
+        pulse,
     };
     loop {
         let before = search.steps.len();
         for phase in [Phase::Forward, Phase::Backward, Phase::Turning] {
-            while let Some(step) = search.best(phase, scores) {
+            while let Some(step) = search.best(phase, scores)? {
                 search.take(step);
             }
         }
@@ -98,7 +101,7 @@ pub fn gies(
         None => search.graph.representative(),
         Some(refined) => refined.member().expect("a refined class has a member"),
     };
-    GiesResult { score: scores.total(&dag), class: search.graph, refined, dag, steps: search.steps }
+    Ok(GiesResult { score: scores.total(&dag), class: search.graph, refined, dag, steps: search.steps })
 }
 
 struct Search<'a> {
@@ -109,6 +112,7 @@ struct Search<'a> {
     /// For every head the best insertion, if it is known.
     insertions: Vec<Insertion>,
     steps: Vec<Step>,
+    pulse: &'a Pulse<'a>,
 }
 
 /// The best insertion of an arrow into a vertex.
@@ -121,9 +125,13 @@ enum Insertion {
 
 impl Search<'_> {
     /// The best operator of a kind that gains, and among equals the one found first.
-    fn best(&mut self, phase: Phase, scores: &mut Scores) -> Option<Move> {
+    fn best(&mut self, phase: Phase, scores: &mut Scores) -> Result<Option<Move>, Stopped> {
         let mut best: Option<Move> = None;
         for head in 0..self.graph.len() {
+            // A search of many variables takes longer than anybody waits for an answer to Ctrl-C.
+            if !self.pulse.goes_on() {
+                return Err(Stopped);
+            }
             let floor = best.as_ref().map_or(LEAST_GAIN, |best| best.gain);
             let found = match phase {
                 Phase::Forward => self.best_insertion(head, floor, scores),
@@ -132,7 +140,7 @@ impl Search<'_> {
             };
             best = found.or(best);
         }
-        best
+        Ok(best)
     }
 
     fn operators(&self) -> Operators<'_> {
@@ -165,11 +173,21 @@ impl Search<'_> {
     /// Whether an arrow may be inserted into a vertex depends on what the vertex can reach: the insertions of
     /// vertices that reach a changed edge, before or after the change, must be looked for again.
     fn forget_insertions(&mut self, next: &EssentialGraph) {
-        if !self.knowledge.is_empty() || self.max_degree < self.graph.len() {
+        let (nodes, most) = (self.graph.len(), self.max_degree);
+        let beside = |graph: &EssentialGraph, v: Node| graph.adjacent(v).len();
+        // Where there is a limit, room for an arrow is a matter of both ends.
+        let makes_room = || (0..nodes).any(|v| beside(next, v) < beside(&self.graph, v));
+        if !self.knowledge.is_empty() || most < nodes && makes_room() {
             self.insertions.fill(Insertion::Unknown);
             return;
         }
-        let nodes = self.graph.len();
+        if most < nodes {
+            for insertion in &mut self.insertions {
+                if matches!(insertion, Insertion::Best(best) if beside(next, best.from) >= most) {
+                    *insertion = Insertion::Unknown;
+                }
+            }
+        }
         let differs = |v: Node| {
             self.graph.parents(v) != next.parents(v) || self.graph.neighbours(v) != next.neighbours(v)
         };

@@ -189,7 +189,7 @@ fn factored(mut squares: Mat<f64>) -> Option<Cholesky> {
             return Some(cholesky);
         }
         added *= 10.0;
-        if !(added < largest) {
+        if added.is_nan() || added >= largest {
             return None;
         }
         diagonal.iter().enumerate().for_each(|(k, entry)| squares[(k, k)] = entry + added);

@@ -158,14 +158,8 @@ fn run(
             state.revisions = MOST_REVISIONS;
         }
     }
-    // Compared after the least number of sweeps, then after twice as many, and so on.
-    let enough_graphs = 2 * settings.draws.div_ceil(settings.chains);
-    let mut until = settings.least_sweeps.max(enough_graphs.min(settings.most_sweeps));
-    let further = |until: usize| (2 * until).min(settings.most_sweeps);
     // Lengths that an interrupted fit had already passed were not enough.
-    while until < state.sweeps() {
-        until = further(until);
-    }
+    let mut until = settings.compared_after(state.sweeps());
     let highest = temperatures(&tables).last().copied();
     let mut ladder = match highest {
         Some(highest) if state.is_tempered() => Ladder::up_to(highest, &tables),
@@ -187,9 +181,9 @@ fn run(
             ladder = Ladder::up_to(highest, &tables);
             state.chains.iter_mut().for_each(|chain| chain.replicate(ladder.len()));
         }
-        until = further(until);
+        until = settings.compared_after(until + 1);
     };
-    Ok(result::fit(state, diagnostics, &problems, (data, sorted), by_name))
+    result::fit(state, diagnostics, &problems, (data, sorted), by_name, observer)
 }
 
 /// How much rows count for: as asked, or by the rule, which is followed once.

@@ -14,7 +14,9 @@ use crate::data::Dataset;
 use crate::graph::{Dag, Node};
 use crate::num::parallel::ordered_map;
 use crate::num::random::{Purpose, Seed};
+use crate::observer::{Observer, Pulse, Stopped, report};
 use crate::posterior::fit::{self, Fit};
+use crate::posterior::{self, FitError};
 use crate::scm::{ByName, Ensemble, Mechanism, Scm};
 
 /// A posterior and how it was reached.
@@ -95,19 +97,25 @@ pub(super) fn fit(
     problems: &[Problem],
     (data, sorted): (&Dataset, &Dataset),
     by_name: &ByName,
-) -> McmcFit {
+    observer: &dyn Observer,
+) -> Result<McmcFit, FitError> {
+    let (done, all) = state.progress();
+    let ask = || report(observer, done, all, format_args!("models are drawn")).is_ok();
+    let pulse = Pulse::new(&ask);
+    // All sweeps are done: resumed from here, the fit is at its end again.
+    let stopped = || FitError::Stopped(Box::new(posterior::State::Mcmc(state.clone())));
     let chains: Vec<&[Graph]> =
         state.chains.iter().map(|chain: &Chain| &chain.path[chain.path.len() - diagnostics.kept..]).collect();
     let graphs: Vec<&Graph> = drawn(&chains, state.settings.draws);
-    let models = models(&graphs, problems, state.seed, by_name);
+    let models = models(&graphs, problems, state.seed, by_name, &pulse).map_err(|_| stopped())?;
     let models = models.into_iter().map(|model| model.reordered(data.names(), &by_name.to)).collect();
     let edge_probabilities = edge_probabilities(&chains, by_name);
     let in_data_order = |(from, to): (Node, Node)| (by_name.from[from], by_name.from[to]);
     diagnostics.disputed = diagnostics.disputed.into_iter().map(in_data_order).collect();
     let ensemble = Ensemble::uniform(models).expect("at least one draw");
-    let graphs =
-        belief(&chains, problems, sorted, by_name).and_then(|belief| belief.reordered(data.names()).ok());
-    McmcFit { ensemble, graphs, edge_probabilities, diagnostics, state }
+    let graphs = belief(&chains, problems, sorted, by_name, &pulse).map_err(|_| stopped())?;
+    let graphs = graphs.and_then(|belief| belief.reordered(data.names()).ok());
+    Ok(McmcFit { ensemble, graphs, edge_probabilities, diagnostics, state })
 }
 
 /// Graphs of a belief, before equal ones are merged.
@@ -120,7 +128,8 @@ fn belief(
     problems: &[Problem],
     sorted: &Dataset,
     by_name: &ByName,
-) -> Option<GraphBelief> {
+    pulse: &Pulse<'_>,
+) -> Result<Option<GraphBelief>, Stopped> {
     let nodes = problems.len();
     let all = chains.iter().map(|chain| chain.len()).sum();
     let graphs = drawn(chains, GRAPHS.min(all));
@@ -128,15 +137,19 @@ fn belief(
     let distinct: Vec<(Node, Mask)> =
         graphs.iter().flat_map(sets).collect::<BTreeSet<_>>().into_iter().collect();
     let family = |&(node, parents): &(Node, Mask)| {
-        let conditional = problems[node].conditional(parents)?;
-        Some(Family { parents: parents.nodes().collect(), conditional })
+        if !pulse.goes_on() {
+            return Err(Stopped);
+        }
+        let of = |conditional| Family { parents: parents.nodes().collect(), conditional };
+        Ok(problems[node].conditional(parents).map(of))
     };
     let mut families = vec![Vec::new(); nodes];
     for ((node, _), family) in distinct.iter().zip(ordered_map(&distinct, family)) {
-        families[*node].push(family?);
+        let Some(family) = family? else { return Ok(None) };
+        families[*node].push(family);
     }
     let weighted = graphs.iter().map(|graph| (dag(graph), 1.0)).collect();
-    GraphBelief::new(by_name.names.clone(), weighted, families, Some(sorted.clone())).ok()
+    Ok(GraphBelief::new(by_name.names.clone(), weighted, families, Some(sorted.clone())).ok())
 }
 
 fn dag(graph: &Graph) -> Dag {
@@ -145,7 +158,13 @@ fn dag(graph: &Graph) -> Dag {
 }
 
 /// A model for every graph, with variables in the order of their names.
-fn models(graphs: &[&Graph], problems: &[Problem], seed: Seed, by_name: &ByName) -> Vec<Scm> {
+fn models(
+    graphs: &[&Graph],
+    problems: &[Problem],
+    seed: Seed,
+    by_name: &ByName,
+    pulse: &Pulse<'_>,
+) -> Result<Vec<Scm>, Stopped> {
     let nodes = problems.len();
     // The same node with the same parents has the same posterior of its parameters, large for a process: it is made
     // once, serves all graphs that have these parents, and is dropped.
@@ -158,19 +177,22 @@ fn models(graphs: &[&Graph], problems: &[Problem], seed: Seed, by_name: &ByName)
     let stream = seed.stream(Purpose::Mcmc).named("parameters");
     let families: Vec<((Node, Mask), Vec<usize>)> = graphs_with.into_iter().collect();
     let drawn = ordered_map(&families, |((node, parents), graphs)| {
+        if !pulse.goes_on() {
+            return Err(Stopped);
+        }
         let sources = graphs.iter().map(|&draw| stream.at(draw as u64).named(&by_name.names[*node]).draws());
-        problems[*node].draw(*parents, sources)
+        Ok(problems[*node].draw(*parents, sources))
     });
     // Families are in the order of their nodes, so the parts of each model come in that order too.
     let mut parts: Vec<Vec<(Mechanism, f64)>> = graphs.iter().map(|_| Vec::with_capacity(nodes)).collect();
     for ((_, graphs), drawn) in families.iter().zip(drawn) {
-        graphs.iter().zip(drawn).for_each(|(&draw, part)| parts[draw].push(part));
+        graphs.iter().zip(drawn?).for_each(|(&draw, part)| parts[draw].push(part));
     }
     let model = |(graph, parts): (&&Graph, Vec<(Mechanism, f64)>)| {
         let (mechanisms, noise) = parts.into_iter().unzip();
         Scm::new(by_name.names.clone(), dag(graph), mechanisms, noise).expect("finite parameters")
     };
-    graphs.iter().zip(parts).map(model).collect()
+    Ok(graphs.iter().zip(parts).map(model).collect())
 }
 
 /// This many graphs, in equal steps along all chains, one after the other.

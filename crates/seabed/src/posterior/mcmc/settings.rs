@@ -6,8 +6,9 @@ use super::mask::MOST_NODES;
 use super::prior::EdgePrior;
 use super::trust::Trust;
 use crate::data::Dataset;
+use crate::posterior::bootstrap::Bootstrap;
 use crate::posterior::error::check_rows_or_always_set;
-use crate::posterior::{FitError, UnusableData};
+use crate::posterior::{FitError, Posterior, UnusableData};
 use crate::settings::{SettingsError, check_count, check_positive};
 
 /// A posterior by Markov chains over graphs: model, prior, and how far and how carefully it is explored.
@@ -110,6 +111,17 @@ impl Mcmc {
         small_sets(self.candidates.min(variables.saturating_sub(1)), self.most_parents())
     }
 
+    /// After how many sweeps chains that have made this many are compared next: after the least number, then after twice
+    /// as many, and so on.
+    pub(super) fn compared_after(&self, sweeps: usize) -> usize {
+        let enough_graphs = 2 * self.draws.div_ceil(self.chains);
+        let mut until = self.least_sweeps.max(enough_graphs.min(self.most_sweeps));
+        while until < sweeps.min(self.most_sweeps) {
+            until = (2 * until).min(self.most_sweeps);
+        }
+        until
+    }
+
     /// Can the data be learned from, with these settings?
     pub(super) fn check_data(&self, data: &Dataset) -> Result<(), FitError> {
         self.check()?;
@@ -125,7 +137,8 @@ impl Mcmc {
         }
         if data.variables() > MOST_VARIABLES {
             let (got, most) = (data.variables(), MOST_VARIABLES);
-            return Err(UnusableData::TooManyVariables { got, most }.into());
+            let bootstrap = Posterior::Bootstrap(Bootstrap::default()).effort(data.rows(), got).seconds;
+            return Err(UnusableData::TooManyVariables { got, most, bootstrap }.into());
         }
         self.prior.check_names(data.names())?;
         Ok(check_rows_or_always_set(data)?)

@@ -11,7 +11,7 @@ use super::trust::Trust;
 use crate::data::Dataset;
 use crate::graph::Node;
 use crate::num::random::Seed;
-use crate::posterior::{FitError, Knowledge, StateMismatch};
+use crate::posterior::{FitError, Knowledge, StateMismatch, effort};
 
 /// A fit between two pieces of work. Saved and read back, it continues as if never interrupted.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub struct State {
     pub(super) seed: Seed,
     /// The variables, sorted.
     pub(super) names: Vec<String>,
+    /// Rows of the data: scores take longer the more there are. Unknown (0) in files from before it was kept.
+    #[serde(default)]
+    pub(super) rows: usize,
     /// Parents that every node may never have and those it must have, in this order.
     pub(super) knowledge: Vec<(Mask, Mask)>,
     /// One per node, in this order.
@@ -75,6 +78,7 @@ impl State {
             settings: settings.clone(),
             seed,
             names: data.names().to_vec(),
+            rows: data.rows(),
             knowledge: masks(knowledge),
             nodes: vec![NodeState::default(); data.variables()],
             revisions: 0,
@@ -155,16 +159,64 @@ impl State {
         self.chains.first().map_or(0, |chain| chain.sweeps as usize)
     }
 
-    /// Work done and the most work there can be: scores count as a tenth of it, however long they take.
+    /// Work done and all of it, if the chains agree when they are compared next: millionths of the seconds that scores and
+    /// sweeps were estimated to take.
     pub fn progress(&self) -> (u64, u64) {
-        let most = self.settings.most_sweeps as u64;
+        let (n, d) = (self.rows as f64, self.names.len() as f64);
+        let (of_scores, of_sweep) = effort::seconds_of_mcmc(&self.settings, n, d);
         let (scored, nodes) = self.scored();
-        let of_scores = most.div_ceil(9);
-        (of_scores * scored as u64 / nodes as u64 + self.sweeps() as u64, of_scores + most)
+        let work =
+            |scored: f64, sweeps: usize| (1e6 * (of_scores * scored + of_sweep * sweeps as f64)) as u64;
+        let until = self.settings.compared_after(self.sweeps());
+        (work(scored as f64 / nodes as f64, self.sweeps()), work(1.0, until))
     }
 
     /// Sets of parents whose score is known, over all nodes.
     pub fn sets(&self) -> usize {
         self.nodes.iter().map(|node| node.scores.len()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::num::random::Purpose;
+    use crate::observer::Progress;
+    use crate::posterior::mcmc::Family;
+
+    /// At a tenth of the work, what is said of all of it is right within a factor of two, although chains may go on sixteen times
+    /// as long as they do; and scores count for what they take.
+    #[test]
+    fn the_work_that_is_announced_is_about_the_work_that_is_done() {
+        let mut draws = Seed::new(3).stream(Purpose::Noise).draws();
+        let mut columns = vec![Vec::new(); 3];
+        for _ in 0..120 {
+            let a = draws.normal();
+            let b = a + 0.5 * draws.normal();
+            let c = draws.normal() - b;
+            [a, b, c].into_iter().zip(&mut columns).for_each(|(x, column)| column.push(x));
+        }
+        let data = Dataset::from_columns(&["A", "B", "C"], columns, &[]).unwrap();
+        for family in [Family::Linear, Family::GaussianProcess] {
+            let heard = Mutex::new(Vec::new());
+            let observer = |progress: &Progress<'_>| {
+                heard.lock().unwrap().push((progress.done, progress.all));
+                true
+            };
+            let settings = Mcmc { draws: 20, most_sweeps: 3200, ..Mcmc::of(family) };
+            let fit = settings.fit(&data, &Knowledge::none(3), Seed::new(1), &observer).unwrap();
+            assert!(fit.state.sweeps() < 3200, "this is about chains that end early");
+            let heard = heard.into_inner().unwrap();
+            let all = fit.state.progress().0;
+            assert_eq!(fit.state.progress().1, all);
+            let (_, said) = *heard.iter().find(|(done, _)| 10 * done >= all).unwrap();
+            assert!(said <= 2 * all && 2 * said >= all, "{family:?}: {said} of {all}");
+            let (scores, sweep) = effort::seconds_of_mcmc(&settings, 120.0, 3.0);
+            let expected = scores / (scores + sweep * fit.state.sweeps() as f64);
+            let scored = heard.iter().find(|(done, _)| *done >= (1e6 * scores) as u64).unwrap().0;
+            assert!((scored as f64 / all as f64 - expected).abs() < 0.3, "{family:?}");
+        }
     }
 }
