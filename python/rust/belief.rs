@@ -6,9 +6,9 @@ use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use seabed::belief::{self, GraphBelief};
-use seabed::data::{DataSummary, position};
+use seabed::data::{DataSummary, MOST_VALUE, position};
 use seabed::design::{self, Constraints, NamedConstraints};
-use seabed::effects::{Effects, Span, simulated_spans};
+use seabed::effects::{Effect, Effects, Span, simulated_spans};
 use seabed::evaluate::{held_out_log_likelihood_observed, scores_observed};
 use seabed::graph::Dag;
 use seabed::num::random::{Purpose, Seed};
@@ -45,6 +45,11 @@ impl Belief {
         &self.content.0
     }
 
+    /// The data it was learned from in brief.
+    pub fn summary(&self) -> Option<&DataSummary> {
+        self.summary.as_deref()
+    }
+
     pub fn for_design(&self) -> design::Belief<'_> {
         design::Belief { models: &self.content.0, graphs: self.content.1.as_ref() }
     }
@@ -55,8 +60,8 @@ impl Belief {
     /// From the bytes of an .npz or .json file.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8], source: &str) -> PyResult<Self> {
-        quick(py, || {
-            let (models, graphs) = belief::from_bytes(bytes, source)?;
+        watched(py, Some(1), None, |observer| {
+            let (models, graphs) = belief::from_bytes_watched(bytes, source, observer)?;
             Ok(Self::of(models, graphs).with_data(belief::remembered_in(bytes, source)?))
         })
     }
@@ -176,8 +181,11 @@ impl Belief {
             for (name, low, high) in &spans {
                 let unknown = || Failure::settings(format!("spans: there is no variable {name:?}"));
                 let node = position(names, name).ok_or_else(unknown)?;
-                if low == high || !low.is_finite() || !high.is_finite() {
-                    let message = format!("spans: {name:?} from {low} to {high}: give two different numbers");
+                let usable = |end: &f64| end.abs() <= MOST_VALUE;
+                if low == high || !usable(low) || !usable(high) {
+                    let message = format!(
+                        "spans: {name:?} from {low} to {high}: give two different numbers, from -{MOST_VALUE:e} to {MOST_VALUE:e}"
+                    );
                     return Err(Failure::settings(message));
                 }
                 all[node] = Span::new(*low, *high);
@@ -185,6 +193,10 @@ impl Belief {
             let sources: Vec<usize> = (0..names.len()).collect();
             let found = Effects::default().of(models, &sources, &all, seed, observer);
             let found = found.map_err(|stopped| Failure::new("Stopped", stopped))?;
+            if !found.iter().all(Effect::is_finite) {
+                let message = "the models give values that are too large to compute with; check their parameters and the spans";
+                return Err(Failure::data(message));
+            }
             let named = found.iter().map(|effect| {
                 let mut value = json!(effect);
                 value["from"] = json!(names[effect.from]);

@@ -8,7 +8,7 @@ use seabed::observer::Observer;
 
 use crate::belief::Belief;
 use crate::failure::Failure;
-use crate::method::{Fitted, batch_as_json, batch_warnings, fitted, pending};
+use crate::method::{Fitted, Source, batch_as_json, batch_warnings, fitted, pending};
 use crate::settings;
 use crate::table::Table;
 use crate::watch::{quick, watched};
@@ -126,7 +126,8 @@ impl Loop {
             let graphs = asked.graphs().cloned();
             *campaign = asked;
             let mut value = batch_as_json(&batch, &designer);
-            value["form"]["warnings"] = batch_warnings(&batch, Some(campaign.data())).into();
+            value["form"]["warnings"] =
+                batch_warnings(&batch, &Source::Data(campaign.data()), Vec::new()).into();
             Ok((value.to_string(), Belief::of(models, graphs)))
         };
         watched(py, threads, progress.as_ref(), |observer| self.with(|campaign| ask(campaign, observer)))

@@ -67,7 +67,7 @@ of_class! {
     "SettingsError": SettingsError, GoalError, ConstraintError, InterventionError, SyntheticError, NetworkError;
     "KnowledgeError": KnowledgeError;
     "WorldError": WorldError;
-    "FileError": ScmFileError, BeliefFileError, NetworkFileError;
+    "FileError": ScmFileError, NetworkFileError;
 }
 
 /// Options that messages about files name as the command does, as the arguments they are here.
@@ -85,6 +85,13 @@ impl From<DataError> for Failure {
             seabed::ErrorKind::Environment => Self::new("FileError", error),
             seabed::ErrorKind::Stopped => Self::new("Stopped", error),
         }
+    }
+}
+
+impl From<BeliefFileError> for Failure {
+    fn from(error: BeliefFileError) -> Self {
+        let class = if matches!(error, BeliefFileError::Stopped) { "Stopped" } else { "FileError" };
+        Self::new(class, error)
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use seabed::design::{DesignError, Strategy, reasons};
+use seabed::design::{DesignError, Strategy, ceiling, reasons};
 use seabed::posterior::PosteriorSettings;
 use seabed::settings::Keys;
 use seabed_lab::{
@@ -121,8 +121,11 @@ impl LabFile {
             let designed = &proposed.designed;
             let decides: Vec<String> = designed.batch.iter().map(|chosen| reasons(&chosen.decides)).collect();
             let evaluated = &designed.evaluated;
+            let mut form = json!(proposed);
+            let ceiling = ceiling(designed.information, designed.entropy).map(str::to_string);
+            form["warnings"] = json!(proposed.warnings.iter().cloned().chain(ceiling).collect::<Vec<_>>());
             Ok(json!({
-                "form": proposed, "unit": unit, "sentences": sentences, "decides": decides, "evaluated": evaluated,
+                "form": form, "unit": unit, "sentences": sentences, "decides": decides, "evaluated": evaluated,
             })
             .to_string())
         })

@@ -1,12 +1,11 @@
 //! The two steps of the method: fit and design.
 
 use pyo3::prelude::*;
-use seabed::checks::CheckError;
-use seabed::data::{DataSummary, Dataset, Names, far_values, traps};
+use seabed::checks::{CheckError, caution};
+use seabed::data::{DataSummary, Dataset, Names, far_values, far_values_in_brief, traps};
 use seabed::design::{Batch, DesignRecord, Designer, ceiling, reasons};
 use seabed::num::random::Seed;
 use seabed::posterior::{Fit, Start};
-use seabed::scm::Scm;
 use serde_json::{Value, json};
 
 use crate::belief::Belief;
@@ -15,27 +14,22 @@ use crate::settings;
 use crate::table::Table;
 use crate::watch::{quick, watched};
 
-/// A belief, the JSON of `seabed fit --json` but for the times, and what to know about the fit, as JSON.
+/// A belief, the JSON of `seabed fit --json` but for the times and what follows from the checks, and what to know about the
+/// fit, as JSON.
 pub type Fitted = (Belief, String, String);
 
 /// The parts of a fit.
 pub fn fitted(fit: Fit, data: &Dataset, remarks: &[String]) -> Fitted {
     let mut form = serde_json::to_value(&fit).expect("plain numbers");
     let mut warnings = traps(data);
-    warnings.extend(same_graphs(&fit));
+    warnings.extend(fit.one_graph().map(str::to_string));
     form["warnings"] = json!(warnings);
-    let said = json!({"warning": fit.warning, "notes": fit.notes, "remarks": remarks}).to_string();
+    let said = json!({
+        "warning": fit.warning, "one_graph": fit.one_graph(), "notes": fit.notes, "remarks": remarks,
+    })
+    .to_string();
     let belief = Belief::of(fit.ensemble, fit.graphs).with_data(Some(DataSummary::of(data)));
     (belief, form.to_string(), said)
-}
-
-/// A caution where nothing is left open, in the words of the command.
-fn same_graphs(fit: &Fit) -> Option<String> {
-    let mut draws = fit.ensemble.draws().iter().map(Scm::dag);
-    let first = draws.next();
-    let one = fit.ensemble.draws().len() > 1 && draws.all(|graph| Some(graph) == first);
-    let warning = "all draws have the same graph: that is as sure as this model of the data can be, not as the world is";
-    one.then(|| warning.to_string())
 }
 
 /// What a fit will take, estimated: seconds of one processor, and bytes.
@@ -48,23 +42,25 @@ pub fn fit_effort(py: Python<'_>, table: &Table, posterior: &str, changes: &str)
     })
 }
 
-/// What in the data the models cannot have made, as JSON.
+/// What in the data the models cannot have made, as JSON, and the warning that follows from it; `warned` says whether the fit
+/// itself warned.
 #[pyfunction]
-#[pyo3(signature = (table, belief, threads=None, progress=None))]
+#[pyo3(signature = (table, belief, warned, threads=None, progress=None))]
 pub fn checks(
     py: Python<'_>,
     table: &Table,
     belief: &Belief,
+    warned: bool,
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<String> {
+) -> PyResult<(String, Option<&'static str>)> {
     watched(py, threads, progress.as_ref(), |observer| {
         let found = seabed::checks::check(table.dataset()?, belief.models(), observer);
         let found = found.map_err(|error| match error {
             CheckError::Variables(_) => Failure::data(error),
             _ => Failure::new("Stopped", error),
         })?;
-        Ok(json!(found).to_string())
+        Ok((json!(found).to_string(), caution(&found, warned)))
     })
 }
 
@@ -119,23 +115,39 @@ pub fn pending(
     designs.iter().map(|design| settings::intervention(design, names)).collect()
 }
 
-/// What to beware of in the data, where they are known, and in what was chosen, in the order of the command.
-pub fn batch_warnings(batch: &Batch, data: Option<&Dataset>) -> Vec<String> {
+/// What is known of the data that a batch was chosen from.
+pub enum Source<'a> {
+    /// All of them.
+    Data(&'a Dataset),
+    /// In brief, where the belief remembers them.
+    Brief(Option<&'a DataSummary>),
+}
+
+/// What to beware of in the data, in what was learned (`doubts`) and in what was chosen, in the order of the command.
+pub fn batch_warnings(batch: &Batch, source: &Source<'_>, doubts: Vec<String>) -> Vec<String> {
     let settings = batch.chosen.iter().flat_map(|chosen| chosen.design.settings().iter().copied());
-    let mut warnings = data.map_or(Vec::new(), traps);
-    warnings.extend(data.map_or(Vec::new(), |data| far_values(data, settings)));
+    let (mut warnings, far) = match source {
+        Source::Data(data) => (traps(data), far_values(data, settings)),
+        Source::Brief(data) => {
+            (Vec::new(), data.map_or(Vec::new(), |data| far_values_in_brief(data, settings)))
+        }
+    };
+    warnings.extend(doubts);
+    warnings.extend(far);
     warnings.extend(ceiling(batch.information.nats, batch.entropy).map(str::to_string));
     warnings
 }
 
-/// The next batch under a belief, beyond what is pending (one design per row); `table` holds what it was learned from.
+/// The next batch under a belief, beyond what is pending (one design per row); `table` holds what it was learned from, and
+/// `doubts` are the warnings of its fit.
 #[pyfunction]
-#[pyo3(signature = (belief, table, request, goal, constraints, pending_rows, seed, threads=None, progress=None))]
+#[pyo3(signature = (belief, table, doubts, request, goal, constraints, pending_rows, seed, threads=None, progress=None))]
 #[allow(clippy::too_many_arguments)] // as the caller names them
 pub fn design(
     py: Python<'_>,
     belief: &Belief,
     table: Option<&Table>,
+    doubts: Vec<String>,
     request: &str,
     goal: Option<&str>,
     constraints: &str,
@@ -155,7 +167,8 @@ pub fn design(
         let mut value = batch_as_json(&batch, &designer);
         value["form"]["edge_entropy"] = json!(belief.models().edge_entropy());
         let data = table.map(|table| table.dataset()?.reordered(names).map_err(Failure::from)).transpose()?;
-        value["form"]["warnings"] = json!(batch_warnings(&batch, data.as_ref()));
+        let source = data.as_ref().map_or(Source::Brief(belief.summary()), Source::Data);
+        value["form"]["warnings"] = json!(batch_warnings(&batch, &source, doubts));
         Ok(value.to_string())
     })
 }

@@ -260,8 +260,9 @@ class Campaign:
             )
         form = json.loads(text)["form"]
         proposed = made(text, [chosen["experiment"] for chosen in form["batch"]])
-        if form["belief"].get("warning"):
-            warnings.warn(form["belief"]["warning"], UserWarning, stacklevel=2)
+        of_fit = [form["belief"]["warning"]] if form["belief"].get("warning") else []
+        for sentence in [*of_fit, *form["belief"].get("cautions", [])]:
+            warnings.warn(sentence, UserWarning, stacklevel=2)
         return dataclasses.replace(proposed, names=list(self.variables["name"]))
 
     def form(self, proposal: int | None = None) -> pd.DataFrame:

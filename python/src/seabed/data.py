@@ -66,8 +66,10 @@ class Dataset:
     ['', '', 'dose']
     """
 
-    __slots__ = ("_table",)
+    __slots__ = ("_notes", "_table")
     _table: Table
+    #: What was guessed or looked unusual when it was read from a file.
+    _notes: list[str]
 
     def __init__(
         self,
@@ -78,6 +80,7 @@ class Dataset:
         ignore: Iterable[str] = (),
     ) -> None:
         left_out = _names_list(ignore, "ignore")
+        self._notes = []
         if isinstance(data, Dataset):
             data = data.to_pandas()
         if isinstance(data, (str, os.PathLike)):
@@ -101,9 +104,10 @@ class Dataset:
                 kept.release()
 
     @classmethod
-    def _of(cls, table: Table) -> Dataset:
+    def _of(cls, table: Table, notes: list[str] | None = None) -> Dataset:
         dataset = cls.__new__(cls)
         dataset._table = table
+        dataset._notes = notes or []
         return dataset
 
     @classmethod
@@ -157,7 +161,7 @@ class Dataset:
             table, said = Table.read(os.fspath(path), options, callback)
         for sentence in said:
             warnings.warn(sentence, UserWarning, stacklevel=2)
-        return cls._of(table)
+        return cls._of(table, said)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Writes a .csv or .parquet file, completely or not at all. Missing cells are refused: see :meth:`dropna`.
@@ -297,13 +301,17 @@ class Dataset:
 
     def __reduce__(self) -> tuple[Any, ...]:
         columns = [self._table.column(k) for k in range(len(self.names))]
-        return _unpickled, (self.names, columns, self._table.target_sets(), self._table.set_of_row())
+        return _unpickled, (self.names, columns, self._table.target_sets(), self._table.set_of_row(), self._notes)
 
 
 def _unpickled(
-    names: list[str], columns: list[npt.NDArray[np.float64]], sets: list[list[str]], rows: npt.NDArray[np.uint32]
+    names: list[str],
+    columns: list[npt.NDArray[np.float64]],
+    sets: list[list[str]],
+    rows: npt.NDArray[np.uint32],
+    notes: list[str] | None = None,
 ) -> Dataset:
-    return Dataset._of(Table.from_columns(names, [[column] for column in columns], sets, rows))
+    return Dataset._of(Table.from_columns(names, [[column] for column in columns], sets, rows), notes)
 
 
 def as_dataset(data: DataLike, interventions: Any = None) -> Dataset:

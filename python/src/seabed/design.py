@@ -104,7 +104,7 @@ class Batch(Sequence[Trial]):
 
     @property
     def warnings(self) -> list[str]:
-        """What to beware of in the data and in what was chosen, as sentences."""
+        """What to beware of in the data, in what was learned and in what was chosen, as sentences."""
         return [str(warning) for warning in self.form.get("warnings", [])]
 
     @property
@@ -441,8 +441,8 @@ def design(
     targets, forbidden : list of str, optional
         The variables that can be set [all that vary], and those that cannot.
     value_range : (float, float), optional
-        Range that every variable can be set to, in the units of the data [mean ± 3 standard deviations of the data, which a
-        saved fit remembers; -10 to 10 if it does not, because an earlier version saved it].
+        Range that every variable can be set to, in the units of the data [from the least to the most that was measured or
+        set, which a saved fit remembers; -10 to 10 if it does not, because an earlier version saved it].
     bounds, levels : dict, optional
         Per variable a range, ``{"A": (0, 1)}``, or the only values, ``{"A": [0, 1, 5]}``.
     cost : dict, optional
@@ -504,6 +504,7 @@ def design(
         text = _seabed.design(
             belief._belief,
             None if source is None else source._table,
+            belief._doubts(),
             request,
             as_text(goal, "goal"),
             constraints,
@@ -513,9 +514,10 @@ def design(
             callback,
         )
     chosen = made(text)
-    if data is None and belief.data is not None:
-        # As the command does where it starts from data.
-        chosen.form["checks"] = belief._found()
+    # As the command does: checks where it starts from data.
+    chosen.form["data_notes"] = [] if belief.data is None else belief.data._notes
+    if belief.data is not None:
+        chosen.form["checks"], _ = belief._checked()
     return chosen
 
 

@@ -152,7 +152,7 @@ class Fit:
         self._said = said or {}
         self._data = data
         self._threads = threads
-        self._findings: list[dict[str, Any]] | None = None
+        self._checks: tuple[list[dict[str, Any]], list[str]] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -227,21 +227,31 @@ class Fit:
         in at most 5 % of the data sets for which the models are right. Computed at the first look; empty if the fit
         was loaded from a file, which has no data.
         """
-        return frame_of(self._found(), columns=["kind", "variables", "row", "p_value", "text"])
+        found, _ = self._checked()
+        return frame_of(found, columns=["kind", "variables", "row", "p_value", "text"])
 
-    def _found(self) -> list[dict[str, Any]]:
-        """The findings as in ``seabed fit --json``."""
-        if self._findings is None:
-            table = None if self._data is None else self._data._table
-            text = "[]" if table is None else _seabed.checks(table, self._belief, self._threads)
-            found: list[dict[str, Any]] = json.loads(text)
-            self._findings = found
-        return self._findings
+    def _checked(self) -> tuple[list[dict[str, Any]], list[str]]:
+        """The findings as in ``seabed fit --json``, and the warning that follows from them, if any."""
+        if self._data is None:
+            return [], []
+        if self._checks is None:
+            warned = bool(self._said.get("warning"))
+            text, caution = _seabed.checks(self._data._table, self._belief, warned, self._threads)
+            self._checks = json.loads(text), [] if caution is None else [caution]
+        return self._checks
+
+    def _doubts(self) -> list[str]:
+        """Where certainty may be false, in the order of ``seabed design DATA``."""
+        of_fit = [self._said[key] for key in ("warning", "one_graph") if self._said.get(key)]
+        _, caution = self._checked()
+        return [*of_fit, *caution]
 
     @property
     def checks(self) -> list[str]:
-        """Reasons not to trust the fit as it is, as sentences: :attr:`warnings` and :attr:`findings`."""
-        return [*self.warnings, *map(str, self.findings["text"])]
+        """Reasons not to trust the fit as it is, as sentences: :attr:`warnings`, a caution if there are findings although
+        the draws agree, and :attr:`findings`."""
+        found, caution = self._checked()
+        return [*self.warnings, *caution, *(str(one["text"]) for one in found)]
 
     @property
     def notes(self) -> list[str]:
@@ -339,13 +349,20 @@ class Fit:
         return frame_of(rows, columns=columns)
 
     def to_json(self) -> str:
-        """What ``seabed fit --json`` prints, but for the times; of a fit from a file only names and probabilities."""
+        """What ``seabed fit --json`` prints, but for the times; of a fit from a file only names and probabilities.
+
+        ``data_notes``, on how the data were read, are those of :meth:`Dataset.read`, and none of other data.
+        """
         form = self._form or {
             "version": 1,
             "names": self.names,
             "edge_probabilities": self.edge_probabilities.to_numpy().tolist(),
         }
-        return json.dumps(form if self._data is None else {**form, "checks": self._found()})
+        if self._data is None:
+            return json.dumps(form)
+        found, caution = self._checked()
+        warned = [*form.get("warnings", []), *caution]
+        return json.dumps({**form, "checks": found, "warnings": warned, "data_notes": self._data._notes})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Saves models and graphs for :meth:`load`, ``seabed design`` and ``seabed evaluate``.
