@@ -184,7 +184,7 @@ impl Belief {
                 let usable = |end: &f64| end.abs() <= MOST_VALUE;
                 if low == high || !usable(low) || !usable(high) {
                     let message = format!(
-                        "spans: {name:?} from {low} to {high}: give two different numbers, from -{MOST_VALUE:e} to {MOST_VALUE:e}"
+                        "spans: {name:?} from {low:?} to {high:?}: give two different numbers, from -{MOST_VALUE:e} to {MOST_VALUE:e}"
                     );
                     return Err(Failure::settings(message));
                 }

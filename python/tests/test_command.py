@@ -15,7 +15,7 @@ Cli = Callable[..., str]
 
 
 def without_times(text: str) -> dict[str, Any]:
-    return {key: value for key, value in json.loads(text).items() if key not in ("seconds", "cpu_seconds", "data_notes")}
+    return {key: value for key, value in json.loads(text).items() if key not in ("seconds", "cpu_seconds")}
 
 
 def same(ours: str, theirs: str) -> None:
@@ -68,6 +68,27 @@ def test_design_from_data_and_scores(cli: Cli, data_csv: str) -> None:
     scored = json.loads(cli(*shared, "--score", "X1=1", "--score", "X1=1,X2=0"))["designs"]
     found = seabed.score(fit, [{"X1": 1}, {"X1": 1, "X2": 0}], seed=9, samples=30)
     assert [one["information"] for one in scored] == found["information"].tolist()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_warnings_are_those_of_the_command(cli: Cli, world: seabed.World) -> None:
+    frame = world.sample(300).to_pandas()
+    frame["X3"] = frame["X1"] ** 2 + 0.1 * frame["X3"]
+    seabed.Dataset(frame).write("curved.csv")
+    shared = ["curved.csv", "--posterior", "bootstrap", "--draws", 7, "--seed", 9, "--json"]
+    fit = seabed.fit(seabed.Dataset.read("curved.csv"), "bootstrap", draws=7, seed=9)
+    same(fit.to_json(), cli("fit", *shared, "--out", "curved.npz"))
+    caution = "fail checks against the data"
+    assert any(caution in sentence for sentence in json.loads(fit.to_json())["warnings"])
+    assert any(caution in sentence for sentence in fit.checks)
+    far = {"samples": 30, "seed": 9, "value_range": (8000, 9000)}
+    batch = seabed.design(fit, 2, **far)  # type: ignore[arg-type]
+    same(batch.to_json(), cli("design", *shared, "--batch", 2, "--samples", 30, "--range", "8000:9000"))
+    assert any(caution in sentence for sentence in batch.warnings)
+    # A belief in a file knows how far its data went.
+    batch = seabed.design(seabed.Fit.load("curved.npz"), 2, **far)  # type: ignore[arg-type]
+    same(batch.to_json(), cli("design", "curved.npz", "--batch", 2, "--seed", 9, "--samples", 30, "--range", "8000:9000", "--json"))
+    assert any("standard deviations from its mean" in sentence for sentence in batch.warnings)
 
 
 @pytest.mark.parametrize("kind", ["er", "sf"])

@@ -99,6 +99,7 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("no such belief", FileError, "x.npz", lambda: seabed.Fit.load("x.npz")),
     ("no such draw", SettingsError, "draw", lambda: fit().to_networkx(99)),
     ("no such model", SettingsError, "draw", lambda: fit().ensemble.model(99)),
+    ("a span too large", SettingsError, "spans.*1e100", lambda: fit().effects(spans={"a": (0, 1e200)})),
     # Design
     ("empty batch", SettingsError, "batch", lambda: seabed.design(fit(), 0)),
     ("half a batch", SettingsError, "batch", lambda: seabed.design(fit(), 1.5)),  # type: ignore[arg-type]

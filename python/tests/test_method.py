@@ -147,9 +147,16 @@ def test_constraints_hold(fit: seabed.Fit) -> None:
         assert (name == "X1" and 0.25 <= value <= 0.5) or (name == "X2" and value in (1.0, 3.0))
     for strategy in ("random", "cbed", "soft-cbed", "greedy-cbed", "ait", "abcd", "greedy-graph", "greedy-ancestors"):
         assert seabed.design(fit, 2, strategy=strategy, samples=20).strategy == strategy
-    fixed = seabed.design(fit, 2, values=1.25, max_targets=2, samples=20)
+    # By default nothing beyond what was measured or set.
+    assert fit.data is not None
+    low, high = fit.data.values.min(axis=0), fit.data.values.max(axis=0)
+    for trial in seabed.design(fit, 6, samples=20):
+        ((name, value),) = trial.targets.items()
+        assert low[fit.names.index(name)] <= value <= high[fit.names.index(name)]
+    fixed = seabed.design(fit, 2, values=1.25, value_range=(-2, 2), max_targets=2, samples=20)
     assert {value for trial in fixed for value in trial.targets.values()} == {1.25}
-    assert set(seabed.design(fit, 3, values=[0.5, 1.0], samples=20).evaluated["targets"].map(lambda t: list(t.values())[0])) <= {0.5, 1.0}
+    listed = seabed.design(fit, 3, values=[0.5, 1.0], value_range=(-2, 2), samples=20)
+    assert set(listed.evaluated["targets"].map(lambda t: list(t.values())[0])) <= {0.5, 1.0}
     assert len(seabed.design(fit, 4, goal="parents=X3", utility="graph", samples=20)) == 4
     pending = seabed.design(fit, 1, pending=[{"X1": 1.0}] * 5, samples=50)
     assert pending.expected_gain < seabed.design(fit, 1, samples=50).expected_gain
@@ -207,6 +214,22 @@ def test_the_models_are_checked_against_the_data(world: seabed.World) -> None:
         curved = seabed.fit(frame, "mcmc-linear", draws=50)
     assert len(curved.findings) > 0 and set(curved.findings["text"]) <= set(curved.checks)
     assert (curved.findings["p_value"] <= 0.05).all()
+
+
+def test_how_a_file_was_read_stays_with_its_data(data: seabed.Dataset) -> None:
+    frame = data.to_pandas()
+    frame.loc[3, "X1"] = float("nan")
+    frame.to_csv("gap.csv", index=False)
+    with pytest.warns(UserWarning):
+        read = seabed.Dataset.read("gap.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = seabed.fit(read, "bootstrap", draws=5)
+        plain = seabed.fit(data, "bootstrap", draws=5)
+    said = json.loads(fit.to_json())["data_notes"]
+    assert said and pickle.loads(pickle.dumps(fit)).to_json() == fit.to_json()
+    assert seabed.design(fit, 1, samples=20).form["data_notes"] == said
+    assert json.loads(plain.to_json())["data_notes"] == []
 
 
 def test_doubts_are_warnings_and_checks(data: seabed.Dataset) -> None:

@@ -34,8 +34,8 @@ class Experiment:
     ----------
     variables : list of str, or dict
         The names of the variables; or a dict that says of each what can be done: ``None`` (only observed), ``(low, high)``, or
-        a list of the only values that it can be set to. With a list of names, every variable that varies can be set within
-        what was observed (from the least to the most that was measured or set), unless ``bounds``, ``levels`` or ``forbidden`` say otherwise.
+        a list of the only values that it can be set to. With a list of names, every variable that varies can be set from the
+        least to the most that was measured or set, unless ``bounds``, ``levels`` or ``forbidden`` say otherwise.
     posterior : str
         As for :func:`fit`; ``posterior_options`` are its further arguments.
     knowledge : dict, optional
