@@ -32,7 +32,7 @@ pub struct Arguments {
     force: Force,
 }
 
-/// The worlds of docs/results/designs/demo.toml, fewer of them.
+/// The worlds of docs/results/designs/demo.toml, fewer of them, with fewer candidates to be quick.
 const DEMO: &str = r#"
 seeds = 6
 rounds = 4
@@ -42,6 +42,7 @@ observations = 50
 [posterior]
 kind = "mcmc-gp"
 draws = 60
+candidates = 6
 [[design]]
 strategy = "greedy-edges"
 values = "refined"
