@@ -163,16 +163,17 @@ fn the_guide_to_effects_works() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/effects.md");
     let guide = fs::read_to_string(path).unwrap();
     let code = guide.split("```python\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    let python = |code: &str| {
-        std::process::Command::new("python3").args(["-c", code]).current_dir(folder.path()).output()
+    let run = |python: &str, code: &str| {
+        std::process::Command::new(python).args(["-c", code]).current_dir(folder.path()).output()
     };
-    if !python("import numpy").is_ok_and(|output| output.status.success()) {
+    let has_numpy = |python: &&str| run(python, "import numpy").is_ok_and(|output| output.status.success());
+    let Some(python) = ["python3", "/usr/bin/python3"].into_iter().find(has_numpy) else {
         // Not by a macro whose output is kept from who runs the tests.
         let notice = "skipped: there is no python3 with numpy to read the belief with";
         let _ = writeln!(std::io::stderr(), "{notice}");
         return;
-    }
-    let read = python(code).unwrap();
+    };
+    let read = run(python, code).unwrap();
     assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
     assert!(String::from_utf8_lossy(&read.stdout).contains("('X1', "));
 }
