@@ -29,8 +29,10 @@ const READMITTED: f64 = 0.02;
 /// move freely.
 const COOLEST: f64 = 1.5;
 const MILD: f64 = 20.0;
-/// Chains whose mean log-weights differ by more than this get replicas at higher temperatures, in nats.
+/// Chains whose mean log-weights differ by more than this get replicas at higher temperatures, in nats; but not before they
+/// have made this share of their sweeps, for most come together by themselves, and a sweep of all replicas costs up to 17.
 const APART: f64 = 1.0;
+const PATIENCE: f64 = 0.25;
 /// Sweeps between two reports to the observer.
 const SWEEPS_AT_ONCE: usize = 50;
 
@@ -177,7 +179,9 @@ fn run(
             break diagnostics;
         }
         // Chains that stay apart where they started get company that moves more freely.
-        if let Some(highest) = highest.filter(|_| !state.is_tempered() && diagnostics.apart() > APART) {
+        let patient = until as f64 >= PATIENCE * settings.most_sweeps as f64;
+        let stuck = patient && diagnostics.apart() > APART;
+        if let Some(highest) = highest.filter(|_| !state.is_tempered() && stuck) {
             ladder = Ladder::up_to(highest, &tables);
             state.chains.iter_mut().for_each(|chain| chain.replicate(ladder.len()));
         }
