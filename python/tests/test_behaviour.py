@@ -123,7 +123,7 @@ lab = seabed.Campaign.new("cells.lab", data=data) if what == "propose" else None
 threading.Thread(target=interrupt, daemon=True).start()
 try:
     if what == "design":
-        seabed.design(fit, 10, samples=20000, max_targets=3, evaluations=100)
+        seabed.design(fit, 10, samples=5000, max_targets=3, evaluations=100)
     elif what == "predict":
         fit.ensemble.predict({"X1": 1.0}, n=100_000, threads=1)
     elif what == "propose":

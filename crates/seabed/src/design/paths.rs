@@ -74,7 +74,12 @@ struct Memory {
 
 impl<'a> Paths<'a> {
     /// So many paths, with graphs in proportion to their weights (systematic sampling).
-    pub(super) fn new(belief: &'a GraphBelief, count: usize, stream: Stream) -> Self {
+    pub(super) fn new(
+        belief: &'a GraphBelief,
+        count: usize,
+        stream: Stream,
+        work: &Work<'_>,
+    ) -> Result<Self, Stopped> {
         let offset = stream.named("graphs").draws().uniform();
         let places = Places::new(belief);
         let nodes = 0..belief.names().len();
@@ -84,6 +89,7 @@ impl<'a> Paths<'a> {
         let (mut graph, mut below) = (0, belief.weights()[0]);
         let mut list = Vec::with_capacity(count);
         for path in 0..count {
+            work.check_stop()?;
             let share = (path as f64 + offset) / count as f64;
             while share > below && graph + 1 < belief.weights().len() {
                 graph += 1;
@@ -91,7 +97,7 @@ impl<'a> Paths<'a> {
             }
             list.push(Path { graph, laws: laws.clone(), terms: vec![0.0; laws.len()] });
         }
-        Self { belief, places, list }
+        Ok(Self { belief, places, list })
     }
 
     /// One in `step` paths: graphs are still in proportion to their weights.

@@ -190,7 +190,7 @@ impl<'a> Structure<'a> {
             Loss::Features(features) => Some(features),
             Loss::Entropy(_) => None,
         });
-        let start = Paths::new(belief, designer.samples, stream.named("paths"));
+        let start = Paths::new(belief, designer.samples, stream.named("paths"), work)?;
         let mut new = Self {
             parts: parts.into_iter().map(part).collect(),
             pairs: Pairs::new(features, &belief.graphs()[0]),
