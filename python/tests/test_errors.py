@@ -156,6 +156,8 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     # Laboratory and studies
     ("not a campaign", CampaignError, "campaign", lambda: (open("x.lab", "w").write("x"), seabed.Campaign("x.lab"))),
     ("nothing to make a campaign of", SettingsError, "variables", lambda: seabed.Campaign.new("x.lab")),
+    ("bounds without a name", SettingsError, "bounds", lambda: seabed.Campaign.new("x.lab", variables={"a": (0, 1)})),  # type: ignore[dict-item]
+    ("a list as a form", SettingsError, "DataFrame", lambda: seabed.Campaign.new("y.lab", data=OK).record([{}])),  # type: ignore[arg-type]
     ("unknown key of a study", SettingsError, "did you mean", lambda: seabed.Study({"world": {"node": 3}}, "s")),
     ("unknown preset", SettingsError, "paper-linear-20", lambda: seabed.Study.preset("x", "s")),
     ("no folder", SettingsError, "folder", lambda: seabed.Study({"rounds": 0})),

@@ -89,6 +89,21 @@ def test_one_trial_at_a_time_and_targets_may_be_left_out(world: seabed.World, ex
         exp.tell(batch, world.run(batch))
 
 
+def test_pending_trials_are_told_after_a_restart(world: seabed.World, exp: seabed.Experiment) -> None:
+    batch = exp.ask(3)
+    outcomes = world.run(batch).to_pandas()
+    later = seabed.Experiment.from_json(exp.to_json())
+    later.tell(later.pending[1:], outcomes[1:])
+    assert [trial.id for trial in later.pending] == [0]
+    # Trials of another experiment have the same numbers, but not the same targets.
+    other = new(world, seed=6)
+    other.tell(world.sample(60, seed=3))
+    strange = other.ask(3)
+    assert strange[0].targets != later.pending[0].targets
+    with pytest.raises(seabed.SettingsError, match="not of this experiment"):
+        later.tell(strange[0], outcomes[:1])
+
+
 def test_failed_outcomes_are_abandoned(world: seabed.World, exp: seabed.Experiment) -> None:
     batch = exp.ask(3)
     rows: list[dict[str, float] | None] = [

@@ -276,7 +276,7 @@ class Campaign:
         Returns
         -------
         DataFrame
-            One row per outcome: experiment, replicate, intervention_targets, the variables, status, note.
+            One row per outcome: experiment, replicate, the variables, intervention_targets, status.
 
         Examples
         --------
@@ -488,6 +488,8 @@ def _told(text: str) -> dict[str, Any]:
 def _form(form: pd.DataFrame | str | os.PathLike[str]) -> tuple[str, bytes]:
     if isinstance(form, pd.DataFrame):
         return "the form", form.to_csv(index=False).encode()
+    if not isinstance(form, (str, os.PathLike)):
+        raise SettingsError(f"a form is a DataFrame or the path of a file, not a {type(form).__name__}")
     return os.fspath(form), read_bytes(form)
 
 
@@ -495,8 +497,12 @@ def _variables_toml(variables: str | os.PathLike[str] | Mapping[str, Mapping[str
     if isinstance(variables, Mapping):
         parts: list[str] = []
         for name, what in variables.items():
+            if not isinstance(what, Mapping):
+                raise SettingsError(
+                    f"variables[{name!r}]: a dict such as {{'bounds': (0, 10)}} or {{'levels': [0, 1]}}, not {what!r}"
+                )
             lines = ["[[variable]]", f"name = {json.dumps(str(name), ensure_ascii=False)}"]
-            for key, value in dict(what).items():
+            for key, value in what.items():
                 if value is not None:
                     written = list(value) if isinstance(value, (tuple, set)) else value
                     lines.append(f"{key} = {json.dumps(written, ensure_ascii=False, allow_nan=False)}")

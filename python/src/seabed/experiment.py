@@ -191,13 +191,13 @@ class Experiment:
             self._pending.extend(batch)
             return batch
 
-    def tell(self, data: Batch | Trial | DataLike, outcomes: DataLike = None, *, interventions: Any = None) -> None:
+    def tell(self, data: Batch | Trial | Sequence[Trial] | DataLike, outcomes: DataLike = None, *, interventions: Any = None) -> None:
         """Records what was measured. On an error nothing is changed.
 
         Parameters
         ----------
-        data : Dataset or what one is made from; or a Batch or Trial
-            Measurements, with their targets; or what was asked for, and then ``outcomes`` are its results. Measurements
+        data : Dataset or what one is made from; or a Batch, a Trial or a list of trials
+            Measurements, with their targets; or what was asked for (after a restart, :attr:`pending`), and then ``outcomes`` are its results. Measurements
             whose targets are those of a pending experiment answer it.
         outcomes : Dataset or what one is made from, optional
             Of a batch: one row per outcome, in its order, repeated experiments one after the other. Targets may be left out
@@ -217,9 +217,10 @@ class Experiment:
         >>> len(exp.data)
         52
         """
-        if isinstance(data, (Batch, Trial)):
+        trials = _trials(data)
+        if trials is not None:
             with self._lock:
-                self._tell_batch([data] if isinstance(data, Trial) else list(data), outcomes)
+                self._tell_batch(trials, outcomes)
             return
         if outcomes is not None:
             raise SettingsError("outcomes belong to a batch: tell(batch, outcomes), or tell(data) alone")
@@ -423,8 +424,9 @@ class Experiment:
         if outcomes is None:
             raise SettingsError("tell(batch) needs its outcomes: tell(batch, outcomes); abandon(batch) gives it up")
         expected = [trial for trial in trials for _ in range(trial.rows)]
-        places = {trial.id: k for k, trial in enumerate(self._pending)}
-        unknown = [trial for trial in trials if trial.id not in places]
+        # Numbers begin at 0 in every experiment: the targets tell whose trial it is.
+        ours = {trial.id: trial.targets for trial in self._pending}
+        unknown = [trial for trial in trials if ours.get(trial.id) != trial.targets]
         if unknown:
             raise SettingsError(f"trial {unknown[0].id} is not pending: it was told or abandoned, or is not of this experiment")
         frame = _outcome_frame(outcomes, self._names, expected)
@@ -446,6 +448,15 @@ class Experiment:
             self._take(Dataset(values[kept], names=self._names, interventions=targets))
         numbers = {trial.id for trial in trials}
         self._pending = [trial for trial in self._pending if trial.id not in numbers]
+
+
+def _trials(data: Any) -> list[Trial] | None:
+    """What was asked for, as a list; None if it is something else."""
+    if isinstance(data, Trial):
+        return [data]
+    if isinstance(data, Batch) or (isinstance(data, (list, tuple)) and data and all(isinstance(one, Trial) for one in data)):
+        return list(data)
+    return None
 
 
 def _plain(value: Any) -> Any:

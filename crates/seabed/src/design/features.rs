@@ -32,6 +32,22 @@ impl Features {
     /// The features of a kind that bear on the goal and on which configurations differ. Ancestors are a matter of all
     /// nodes: for them, the block is the whole graph.
     pub(super) fn new(belief: &GraphBelief, block: &Block, kind: Kind, goal: Goal) -> Self {
+        Self::asked(belief, block, kind, |from, to| goal.asks_about(from, to))
+    }
+
+    /// The edges between variables that the goal joins in either direction: an edge there and the one back exclude each
+    /// other, so one is not known without the other.
+    pub(super) fn edges_both_ways(belief: &GraphBelief, block: &Block, goal: Goal) -> Self {
+        let asked = |from, to| goal.asks_about(from, to) || goal.asks_about(to, from);
+        Self::asked(belief, block, Kind::Edges, asked)
+    }
+
+    fn asked(
+        belief: &GraphBelief,
+        block: &Block,
+        kind: Kind,
+        asked: impl Fn(Node, Node) -> bool,
+    ) -> Self {
         let examples: Vec<Vec<bool>> =
             block.example.iter().map(|&graph| answers(&belief.graphs()[graph], kind)).collect();
         let nodes = belief.names().len();
@@ -41,7 +57,7 @@ impl Features {
             let place = from * nodes + to;
             let differing =
                 || (0..examples.len()).filter(|&other| examples[other][place] != examples[0][place]);
-            if from != to && goal.asks_about(from, to) && differing().next().is_some() {
+            if from != to && asked(from, to) && differing().next().is_some() {
                 let feature = features.pairs.len() as u32;
                 differing().for_each(|other| features.differing[other].push(feature));
                 features.pairs.push((from, to));

@@ -323,6 +323,15 @@ fn what_an_experiment_decides_is_exact_where_it_is_known() {
         assert!((forecast.effective_graphs - 2.0).abs() < 1e-9);
         // Squared errors: p (1 - p) for both directions.
         assert!((batch.entropy - 0.5).abs() < 1e-9 && (batch.information.nats - 0.5).abs() < 1e-3);
+        // Asked about one direction or about the parents of one, it is the same pair that is open.
+        for goal in [Goal::Edge { from: 0, to: 1 }, Goal::Edge { from: 1, to: 0 }, Goal::Parents { of: 1 }] {
+            let asked = Designer { goal, ..designer.clone() };
+            let asked = asked.design(belief, &constraints, Seed::new(1), &()).unwrap();
+            let forecast = asked.forecast.unwrap();
+            assert!((forecast.wrong_now - 0.5).abs() < 1e-9 && forecast.wrong_after < 1e-3, "{goal:?}");
+            assert_eq!((forecast.undecided_now, forecast.undecided_after), (1.0, 0.0), "{goal:?}");
+            assert!((asked.entropy - 0.25).abs() < 1e-9, "{goal:?}");
+        }
     }
 }
 

@@ -182,7 +182,7 @@ impl<'a> Structure<'a> {
         let parts = if local { blocks.clone() } else { whole(belief) };
         let edges_of = |block: Block| {
             let goal = if about_edges { goal } else { Goal::Everything };
-            let features = Features::new(belief, &block, Kind::Edges, goal);
+            let features = Features::edges_both_ways(belief, &block, goal);
             Part::new(belief, block, &places, Loss::Features(features))
         };
         let edges: Vec<Part> = blocks.into_iter().map(edges_of).collect();
