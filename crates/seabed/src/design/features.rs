@@ -42,12 +42,7 @@ impl Features {
         Self::asked(belief, block, Kind::Edges, asked)
     }
 
-    fn asked(
-        belief: &GraphBelief,
-        block: &Block,
-        kind: Kind,
-        asked: impl Fn(Node, Node) -> bool,
-    ) -> Self {
+    fn asked(belief: &GraphBelief, block: &Block, kind: Kind, asked: impl Fn(Node, Node) -> bool) -> Self {
         let examples: Vec<Vec<bool>> =
             block.example.iter().map(|&graph| answers(&belief.graphs()[graph], kind)).collect();
         let nodes = belief.names().len();
