@@ -3,14 +3,12 @@
 //!     cargo bench -p seabed-bench --bench mcmc_quality -- nonlinear 10 20    20 seeds of d = 10, beside dibs-nonlinear
 //!     cargo bench -p seabed-bench --bench mcmc_quality -- linear 20 20 1000  beside the bootstrap, seeds from 1000 on
 //!     cargo bench -p seabed-bench --bench mcmc_quality -- nonlinear 10 20 1000 alone   the chains alone
-//!     cargo bench -p seabed-bench --bench mcmc_quality -- sachs FOLDER       the proteins, against the textbook graph
+//!     cargo bench -p seabed-bench --bench mcmc_quality -- sachs [FOLDER]     the proteins, against the textbook graph
 //!
 //! 100 observations and 0, 50 and 100 single interventions at random targets; noise unknown to all. Means over seeds,
 //! and the mean difference from the chains with its standard error, paired because the worlds are the same.
 
-use std::path::Path;
-
-use seabed::data::{Dataset, ReadOptions, read_graph, read_table};
+use seabed::data::Dataset;
 use seabed::evaluate::{Scores, area_under_roc, average_precision, scores};
 use seabed::num::random::Seed;
 use seabed::posterior::Knowledge;
@@ -18,14 +16,14 @@ use seabed::posterior::bootstrap::Bootstrap;
 use seabed::posterior::dibs::Dibs;
 use seabed::posterior::mcmc::{Family, Mcmc};
 use seabed::scm::Ensemble;
-use seabed_bench::{cpu_time_of, random_data};
+use seabed_bench::{cpu_time_of, proteins, random_data};
 
 const FIGURES: [&str; 6] = ["E-SHD", "E-SID", "AUROC", "AUPRC", "Brier", "ECE"];
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     if words.first().is_some_and(|word| word == "sachs") {
-        return sachs(Path::new(words.get(1).map_or("../shared/data", String::as_str)));
+        return sachs(words.get(1));
     }
     let linear = words.first().is_some_and(|word| word == "linear");
     let number = |k: usize, usual: usize| words.get(k).and_then(|word| word.parse().ok()).unwrap_or(usual);
@@ -107,16 +105,8 @@ fn posterior(name: &str, data: &Dataset, seed: u64) -> (Ensemble, bool) {
     }
 }
 
-fn sachs(folder: &Path) {
-    let (table, graph) = (folder.join("sachs.csv"), folder.join("sachs_truth.csv"));
-    if !table.exists() || !graph.exists() {
-        println!("skipped: no sachs.csv and sachs_truth.csv in {}", folder.display());
-        return;
-    }
-    let options = ReadOptions::ignoring(&["condition".into()]);
-    let data = read_table(&table, &options).expect("a table of numbers").dataset;
-    let truth = read_graph(&graph).and_then(|graph| graph.aligned(data.names()));
-    let truth = truth.and_then(|graph| graph.to_dag()).expect("a DAG of the same proteins");
+fn sachs(folder: Option<&String>) {
+    let Some((data, truth)) = proteins(folder) else { return };
     println!(
         "{} rows; {:<15} {:>8} {:>8} {:>7} {:>7} {:>7} {:>8}",
         data.rows(),

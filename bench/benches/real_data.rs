@@ -3,13 +3,11 @@
 //!     cargo bench -p seabed-bench --bench real_data -- independent 100 1000   sets with a false edge above 0.9
 //!     cargo bench -p seabed-bench --bench real_data -- signal 6 1000          strong signals, beside the bootstrap
 //!     cargo bench -p seabed-bench --bench real_data -- speed 25 1000 1000     CPU seconds of mcmc-gp and mcmc-linear
-//!     cargo bench -p seabed-bench --bench real_data -- sachs FOLDER           trust and agreement of chains on the proteins
+//!     cargo bench -p seabed-bench --bench real_data -- sachs [FOLDER]         trust and agreement of chains on the proteins
 //!
 //! Numbers are those of worlds and the first seed: settings were chosen on seeds below 1000.
 
-use std::path::Path;
-
-use seabed::data::{Dataset, ReadOptions, read_graph, read_table};
+use seabed::data::Dataset;
 use seabed::evaluate::scores;
 use seabed::graph::{Dag, NodeSet};
 use seabed::num::random::{Draws, Purpose, Seed};
@@ -18,7 +16,7 @@ use seabed::posterior::bootstrap::Bootstrap;
 use seabed::posterior::mcmc::{Family, Mcmc, McmcFit, Trust, TrustRule};
 use seabed::scm::{Intervention, Scm};
 use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, World};
-use seabed_bench::{cpu_time_of, random_data};
+use seabed_bench::{cpu_time_of, proteins, random_data};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
@@ -27,7 +25,7 @@ fn main() {
         "independent" => independent(number(1, 100), number(2, 1000) as u64),
         "signal" => signal(number(1, 6), number(2, 1000) as u64),
         "speed" => speed(number(1, 25), number(2, 1000), number(3, 1000) as u64),
-        "sachs" => sachs(Path::new(words.get(1).map_or("../shared/data", String::as_str))),
+        "sachs" => sachs(words.get(1)),
         _ => println!("choose independent, signal, speed or sachs"),
     }
 }
@@ -148,16 +146,8 @@ fn speed(variables: usize, rows: usize, seed: u64) {
     }
 }
 
-fn sachs(folder: &Path) {
-    let (table, graph) = (folder.join("sachs.csv"), folder.join("sachs_truth.csv"));
-    if !table.exists() || !graph.exists() {
-        println!("skipped: no sachs.csv and sachs_truth.csv in {}", folder.display());
-        return;
-    }
-    let options = ReadOptions::ignoring(&["condition".into()]);
-    let data = read_table(&table, &options).expect("a table of numbers").dataset;
-    let truth = read_graph(&graph).and_then(|graph| graph.aligned(data.names()));
-    let truth = truth.and_then(|graph| graph.to_dag()).expect("a DAG of the same proteins");
+fn sachs(folder: Option<&String>) {
+    let Some((data, truth)) = proteins(folder) else { return };
     println!("{} rows; log score and Brier over ordered pairs", data.rows());
     println!(
         "{:<12} {:>6} {:>7} {:>7} {:>10} {:>8} {:>7} {:>8} {:>7}  mean scores of the chains, below the best",

@@ -1,10 +1,12 @@
 //! Shared by the benchmarks: the CPU clock, peak memory, a table of medians, and random data.
 
 use std::hint::black_box;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use seabed::data::Dataset;
+use seabed::data::{Dataset, ReadOptions, read_graph, read_table};
+use seabed::graph::Dag;
 use seabed::num::random::{Purpose, Seed};
 use seabed::scm::{Intervention, Scm};
 use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, World};
@@ -98,4 +100,21 @@ pub fn random_data(linear: bool, variables: usize, observed: usize, set: usize, 
         data.append(&outcome).expect("the same variables");
     }
     (scm, data)
+}
+
+/// The proteins of Sachs et al. and the textbook's graph, from a folder; by default from `shared/data` beside the clone. None,
+/// with a notice, where they are not.
+pub fn proteins(folder: Option<&String>) -> Option<(Dataset, Dag)> {
+    let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    let folder = folder.map_or_else(usual, PathBuf::from);
+    let (table, graph) = (folder.join("sachs.csv"), folder.join("sachs_truth.csv"));
+    if !table.exists() || !graph.exists() {
+        println!("skipped: no sachs.csv and sachs_truth.csv in {}", folder.display());
+        return None;
+    }
+    let options = ReadOptions::ignoring(&["condition".into()]);
+    let data = read_table(&table, &options).expect("a table of numbers").dataset;
+    let truth = read_graph(&graph).and_then(|graph| graph.aligned(data.names()));
+    let truth = truth.and_then(|graph| graph.to_dag()).expect("a DAG of the same proteins");
+    Some((data, truth))
 }
