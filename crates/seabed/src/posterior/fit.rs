@@ -69,7 +69,7 @@ pub enum State {
 
 /// Counts up when a posterior gives other numbers from the same data, settings and seed: what was learned before is then
 /// learned again where it would have been kept.
-pub const ALGORITHM: u32 = 2;
+pub const ALGORITHM: u32 = 3;
 
 /// Counts up when older programs cannot read what is saved, or newer ones not what was.
 const STATE_VERSION: u32 = 2;

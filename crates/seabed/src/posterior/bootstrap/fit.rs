@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::gies::{self, GiesOptions, GiesResult};
 use super::moments::Moments;
+use super::prepare::Prepared;
 use super::result::{self, BootstrapFit, model};
 use super::score::{Degenerate, Scores, regress};
 use super::settings::Bootstrap;
@@ -36,9 +37,9 @@ impl Bootstrap {
         self.check()?;
         check_data(data, knowledge)?;
         let by_name = ByName::new(data.names());
-        let sorted = data.reordered(&by_name.names).expect("the same names in another order");
-        let state = State::start(self, &sorted, &knowledge.relabelled(&by_name.to), seed);
-        run(state, data, &sorted, &by_name, observer)
+        let prepared = Prepared::new(data, &by_name);
+        let state = State::start(self, &prepared.data, &knowledge.relabelled(&by_name.to), seed);
+        run(state, data, &prepared, &by_name, observer)
     }
 
     /// Resumes a stopped fit of the same data and knowledge: the result is that of an uninterrupted fit.
@@ -51,9 +52,9 @@ impl Bootstrap {
         state.settings.check()?;
         check_data(data, knowledge)?;
         let by_name = ByName::new(data.names());
-        let sorted = data.reordered(&by_name.names).expect("the same names in another order");
-        state.check_same(&sorted, &knowledge.relabelled(&by_name.to))?;
-        run(state, data, &sorted, &by_name, observer)
+        let prepared = Prepared::new(data, &by_name);
+        state.check_same(&prepared.data, &knowledge.relabelled(&by_name.to))?;
+        run(state, data, &prepared, &by_name, observer)
     }
 
     /// One search on the data as they are, variables in the order of the columns, and the model of its DAG. If it is stopped,
@@ -66,8 +67,9 @@ impl Bootstrap {
     ) -> Result<(GiesResult, Scm), FitError> {
         self.check()?;
         check_data(data, knowledge)?;
-        let moments = || Moments::new(data, &vec![1.0; data.rows()]);
-        let mut scores = Scores::new(moments(), self.penalty, gies::LEAST_GAIN);
+        let prepared = Prepared::in_units(data);
+        let moments = Moments::new(&prepared.data, &vec![1.0; data.rows()]);
+        let mut scores = Scores::new(moments, self.penalty, gies::LEAST_GAIN);
         let ask = || report(observer, 0, 1, format_args!("one search")).is_ok();
         let pulse = Pulse::new(&ask);
         let Ok(found) = gies::gies(&mut scores, data.regimes(), knowledge, &self.search, &pulse) else {
@@ -75,14 +77,14 @@ impl Bootstrap {
             return Err(FitError::Stopped(Box::new(posterior::State::Bootstrap(state))));
         };
         let scm = model(&found.dag, scores.moments(), data);
-        Ok((found, scm))
+        Ok((found, prepared.in_given_units(&scm)))
     }
 }
 
 fn run(
     mut state: State,
     data: &Dataset,
-    sorted: &Dataset,
+    prepared: &Prepared,
     by_name: &ByName,
     observer: &dyn Observer,
 ) -> Result<BootstrapFit, FitError> {
@@ -105,7 +107,7 @@ fn run(
             return state.drawn[draw].clone();
         }
         let stream = stream.at(draw as u64);
-        let drawn = drawn(settings, sorted, &state.knowledge, &search, stream, &pulse).ok()?;
+        let drawn = drawn(settings, &prepared.data, &state.knowledge, &search, stream, &pulse).ok()?;
         done.fetch_add(1, Ordering::Relaxed);
         tell();
         Some(drawn)
@@ -114,26 +116,26 @@ fn run(
     if state.done() < all {
         return Err(FitError::Stopped(Box::new(posterior::State::Bootstrap(state))));
     }
-    Ok(result::fit(&state, sorted, data, by_name))
+    Ok(result::fit(&state, prepared, data, by_name))
 }
 
 /// Searches one resample, and draws a member of the class that is found.
 fn drawn(
     settings: &Bootstrap,
-    sorted: &Dataset,
+    data: &Dataset,
     knowledge: &Knowledge,
     search: &GiesOptions,
     stream: Stream,
     pulse: &Pulse<'_>,
 ) -> Result<Drawn, Stopped> {
-    let weights = resample(sorted, stream);
-    let moments = Moments::new(sorted, &weights);
-    let usual = || Bootstrap::usual_penalty(moments.all_rows(), sorted.variables());
+    let weights = resample(data, stream);
+    let moments = Moments::new(data, &weights);
+    let usual = || Bootstrap::usual_penalty(moments.all_rows(), data.variables());
     let penalty = settings.penalty.unwrap_or_else(usual);
     let mut scores = Scores::new(moments, Some(penalty), gies::LEAST_GAIN);
-    let max_degree = search.max_degree.or_else(|| most_beside(sorted, &weights));
+    let max_degree = search.max_degree.or_else(|| most_beside(data, &weights));
     let search = GiesOptions { max_degree, ..search.clone() };
-    let found = gies::gies(&mut scores, sorted.regimes(), knowledge, &search, pulse)?;
+    let found = gies::gies(&mut scores, data.regimes(), knowledge, &search, pulse)?;
     let mut draws = stream.named("member").draws();
     let dag = match &found.refined {
         None => found.class.random_member(&mut draws),

@@ -8,6 +8,7 @@ mod fit;
 mod gies;
 mod moments;
 mod operators;
+mod prepare;
 mod result;
 mod score;
 mod settings;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::moments::Moments;
+use super::prepare::Prepared;
 use super::score::{Degenerate, Regression, regress};
 use super::state::State;
 use crate::data::Dataset;
@@ -55,8 +56,9 @@ impl From<BootstrapFit> for Fit {
     }
 }
 
-/// The ensemble of a state all of whose resamples are done; `sorted` are the data with variables sorted by name.
-pub(super) fn fit(state: &State, sorted: &Dataset, data: &Dataset, by_name: &ByName) -> BootstrapFit {
+/// The ensemble of a state all of whose resamples are done.
+pub(super) fn fit(state: &State, prepared: &Prepared, data: &Dataset, by_name: &ByName) -> BootstrapFit {
+    let sorted = &prepared.data;
     let all = Moments::new(sorted, &vec![1.0; sorted.rows()]);
     let drawn = || state.drawn.iter().flatten();
     let mut dags: Vec<(&Dag, usize)> = Vec::new();
@@ -66,8 +68,9 @@ pub(super) fn fit(state: &State, sorted: &Dataset, data: &Dataset, by_name: &ByN
             None => dags.push((&drawn.dag, 1)),
         }
     }
-    let models =
-        dags.iter().map(|(dag, _)| model(dag, &all, sorted).reordered(data.names(), &by_name.to)).collect();
+    let on =
+        |dag: &Dag| prepared.in_given_units(&model(dag, &all, sorted)).reordered(data.names(), &by_name.to);
+    let models = dags.iter().map(|(dag, _)| on(dag)).collect();
     let weights = dags.iter().map(|&(_, count)| count as f64 / state.all() as f64).collect();
     BootstrapFit {
         ensemble: Ensemble::new(models, weights).expect("every draw is a model with a positive weight"),
@@ -96,7 +99,7 @@ pub(in crate::posterior) fn remarks(data: &Dataset) -> Vec<String> {
 /// Why variables or single edges are left out: constants, and variables that another one determines without noise
 /// (the second of the pair), so that the edge from that one has no regression.
 pub fn degenerate(data: &Dataset) -> Vec<(Degenerate, Option<Node>)> {
-    let all = Moments::new(data, &vec![1.0; data.rows()]);
+    let all = Moments::new(&Prepared::in_units(data).data, &vec![1.0; data.rows()]);
     let nodes = data.variables();
     let empty = NodeSet::empty(nodes);
     let constant = |node: &Node| matches!(regress(&all, *node, &empty), Err(Degenerate::Constant(_)));

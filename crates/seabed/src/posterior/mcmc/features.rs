@@ -347,7 +347,8 @@ mod tests {
             for seed in 0..5 {
                 let (y, x) = data(parents, 100, 100 + seed);
                 let regression = regression(&y, &x);
-                let (hyper, score) = regression.fitted(&usual(parents)).unwrap();
+                let found = regression.fitted(&usual(parents)).unwrap();
+                let (hyper, score) = (found.hyper, found.score);
                 let weights = Weights::new(&regression, &hyper, Spectrum::of(parents), false).unwrap();
                 let off = log_density(&y, &covariance(&weights, &x, 100)) + log_prior(&hyper, None) - score;
                 assert!(off.abs() < most, "{parents} parents: {off}");
@@ -380,7 +381,7 @@ mod tests {
             let y: Vec<f64> = x.iter().map(|x| 0.8 * x + 0.6 * draws.normal()).collect();
             let x = vec![x];
             let regression = regression(&y, &x);
-            let (hyper, _) = regression.fitted(&usual(1)).unwrap();
+            let hyper = regression.fitted(&usual(1)).unwrap().hyper;
             let weights = Weights::new(&regression, &hyper, Spectrum::of(1), false).unwrap();
             let inverse = weights.cholesky.inverse();
             let spread = |z: f64| {

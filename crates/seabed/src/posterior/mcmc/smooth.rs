@@ -23,6 +23,9 @@ use crate::scm::Mechanism;
 pub(super) const EXACT_ROWS: usize = MOST_CENTRES;
 const SOME_ROWS: usize = 200;
 
+/// Rows on which the search for hyperparameters begins, and which tell how sharply they are known.
+const FEW_ROWS: usize = 80;
+
 /// What the centres of many rows may leave unexplained at any of the rows that they are chosen from, as a share of the
 /// noise's variance.
 const UNEXPLAINED: f64 = 0.1;
@@ -161,17 +164,24 @@ impl Smooth {
         let fitted = || view.fitted.lock().expect("no thread fails while it holds hyperparameters");
         let known = fitted().get(&parents).cloned();
         known.unwrap_or_else(|| {
-            let chosen = self.chosen(parents);
-            let some = Rows::new(self, view, parents, &chosen);
-            // The width is that of these rows also where there are more: what further rows would tell is the noise, alike
-            // for all sets of parents; sizes and lengths are known as well as one function can tell them.
-            let found = some.as_ref().fitted(&self.start(view, parents)).and_then(|(hyper, largest)| {
-                let log_width = some.as_ref().log_width(&hyper)?;
-                Some(Fitted { hyper, largest, log_width })
-            });
+            let found = self.search(view, parents);
             fitted().insert(parents, found.clone());
             found
         })
+    }
+
+    /// A few rows lead close to the best hyperparameters and tell the shape of the maximum, more rows lead there.
+    fn search(&self, view: &View, parents: Mask) -> Option<Fitted> {
+        let few = self.few(view, parents);
+        let rough = few.as_ref().fitted(&self.start(view, parents))?;
+        let shape = few.as_ref().shape(&rough)?;
+        let chosen = self.chosen(parents);
+        let best = if chosen.len() > few.values.len() {
+            Rows::new(self, view, parents, &chosen).as_ref().polished(&rough.hyper, &shape)?
+        } else {
+            rough
+        };
+        Some(Fitted { hyper: best.hyper, largest: best.score, log_width: shape.log_width(self.rows()) })
     }
 
     /// Where the search begins.
@@ -200,20 +210,30 @@ impl Smooth {
 
     fn singles(&self, view: &View) -> Vec<Option<Hyper>> {
         let single = |k: Node| {
-            let some = Rows::new(self, view, bit(k), &self.chosen(bit(k)));
-            let fits = starts().map(|start| some.as_ref().fitted(&start));
-            fits.into_iter().flatten().reduce(|a, b| if b.1 > a.1 { b } else { a }).map(|best| best.0)
+            let few = self.few(view, bit(k));
+            let fits = starts().map(|start| few.as_ref().fitted(&start));
+            fits.into_iter()
+                .flatten()
+                .reduce(|a, b| if b.score > a.score { b } else { a })
+                .map(|best| best.hyper)
         };
         (0..self.columns.len()).map(|k| if k == self.node { None } else { single(k) }).collect()
     }
 
     /// The rows that hyperparameters are found from.
     fn chosen(&self, parents: Mask) -> Vec<usize> {
-        if self.rows() <= EXACT_ROWS {
-            return (0..self.rows()).collect();
-        }
+        self.spread(parents, if self.rows() <= EXACT_ROWS { EXACT_ROWS } else { SOME_ROWS })
+    }
+
+    /// The rows on which the search begins: all, if the rest would hardly be worth another search.
+    fn few(&self, view: &View, parents: Mask) -> Rows {
+        let most = if self.rows() <= FEW_ROWS * 3 / 2 { self.rows() } else { FEW_ROWS };
+        Rows::new(self, view, parents, &self.spread(parents, most))
+    }
+
+    fn spread(&self, parents: Mask, most: usize) -> Vec<usize> {
         let parents: Vec<&[f64]> = parents.nodes().map(|k| &self.columns[k][..]).collect();
-        subset::spread(&parents, &self.regimes, SOME_ROWS)
+        subset::spread(&parents, &self.regimes, most)
     }
 
     fn regression<'a>(&'a self, view: &'a View, parents: Mask) -> Regression<'a> {

@@ -2,6 +2,8 @@
 //!
 //! Nothing depends on the order in which the rows were measured: they come here in an order of their own.
 
+use multiversion::multiversion;
+
 /// At most `most` of the rows, in ascending order. Half of them are spread over the regimes, each in proportion to its rows
 /// but none left out; the others are one after the other the row that is furthest from all chosen ones, measured by the
 /// values of the parents, `parents[parent][row]`. `regimes[row]` numbers the regimes from 0 on, in ascending order.
@@ -12,23 +14,44 @@ pub(super) fn spread(parents: &[&[f64]], regimes: &[u32], most: usize) -> Vec<us
     }
     let even = if parents.is_empty() { most } else { most / 2 };
     let mut chosen = even_over_regimes(regimes, even);
-    let square = |a: usize, b: usize| parents.iter().map(|x| (x[a] - x[b]).powi(2)).sum::<f64>();
     // Rows that lie apart by nothing that matters are not worth a place: the nearest chosen row of each, squared.
-    let mut nearest = vec![f64::INFINITY; rows];
-    let see = |nearest: &mut [f64], new: usize| {
-        nearest.iter_mut().enumerate().for_each(|(row, at)| *at = at.min(square(row, new)));
-    };
-    chosen.iter().for_each(|&row| see(&mut nearest, row));
+    let (mut nearest, mut apart) = (vec![f64::INFINITY; rows], vec![0.0; rows]);
+    chosen.iter().for_each(|&row| see(parents, row, &mut nearest, &mut apart));
     while chosen.len() < most && !parents.is_empty() {
-        let furthest = (0..rows).fold(0, |best, row| if nearest[row] > nearest[best] { row } else { best });
-        if nearest[furthest] <= 0.0 {
-            break;
-        }
+        let most_apart = largest(&nearest);
+        let furthest = nearest.iter().position(|apart| *apart == most_apart && most_apart > 0.0);
+        let Some(furthest) = furthest else { break };
         chosen.push(furthest);
-        see(&mut nearest, furthest);
+        see(parents, furthest, &mut nearest, &mut apart);
     }
     chosen.sort_unstable();
     chosen
+}
+
+/// A new row is chosen: how near all rows are to it. `apart` is memory.
+#[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
+fn see(parents: &[&[f64]], new: usize, nearest: &mut [f64], apart: &mut [f64]) {
+    apart.fill(0.0);
+    for x in parents {
+        let at = x[new];
+        apart.iter_mut().zip(*x).for_each(|(sum, x)| *sum += (x - at) * (x - at));
+    }
+    nearest.iter_mut().zip(&*apart).for_each(|(nearest, apart)| *nearest = nearest.min(*apart));
+}
+
+/// The largest of numbers that are not negative, and 0 if there are none.
+#[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
+fn largest(values: &[f64]) -> f64 {
+    let larger = |a: f64, b: f64| if b > a { b } else { a };
+    let mut lanes = [0.0; 8];
+    let chunks = values.chunks_exact(8);
+    let rest = chunks.remainder().iter().copied().fold(0.0, larger);
+    for chunk in chunks {
+        for lane in 0..8 {
+            lanes[lane] = larger(lanes[lane], chunk[lane]);
+        }
+    }
+    lanes.into_iter().fold(rest, larger)
 }
 
 /// About `count` rows, evenly spread within every regime, at least one of each as far as they go.

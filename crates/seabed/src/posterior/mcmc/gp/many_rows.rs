@@ -110,7 +110,7 @@ mod tests {
                 let thin = |column: &Vec<f64>| -> Vec<f64> { column.iter().step_by(3).copied().collect() };
                 let thinned: Vec<Vec<f64>> = columns.iter().map(thin).collect();
                 let (all, centres) = (regression(&columns), regression(&thinned));
-                let (hyper, _) = centres.fitted(&usual(parents)).unwrap();
+                let hyper = centres.fitted(&usual(parents)).unwrap().hyper;
                 let through = all.score_through(&centres, &hyper).unwrap();
                 let itself = all.score_through(&all, &hyper).unwrap();
                 worst = worst.max((through - itself).abs());

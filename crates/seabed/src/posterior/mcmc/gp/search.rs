@@ -8,17 +8,33 @@ use faer::Mat;
 const LEAST_GAIN: f64 = 0.01;
 const MOST_STEPS: usize = 25;
 
+/// A place that the search has reached.
+pub(crate) struct Place {
+    pub hyper: Hyper,
+    pub score: f64,
+    gradient: Vec<f64>,
+}
+
 impl Regression<'_> {
-    /// The hyperparameters with the highest score near the start, and the score: quasi-Newton (BFGS).
-    pub fn fitted(&self, start: &[f64]) -> Option<(Hyper, f64)> {
-        let pairs = self.pairs();
-        let size = start.len();
-        let mut at = start.to_vec();
-        let (mut value, mut gradient) = self.evaluate(&at, &pairs)?;
+    /// The hyperparameters with the highest score near the start.
+    pub fn fitted(&self, start: &[f64]) -> Option<Place> {
         // The noise is known to 1/√(2n), other hyperparameters to a third or so.
         let first = |place: usize| if place == SIGMA { 0.5 / self.values.len() as f64 } else { 0.1 };
-        let mut inverse: Vec<Vec<f64>> =
-            (0..size).map(|a| (0..size).map(|b| if a == b { first(a) } else { 0.0 }).collect()).collect();
+        let size = start.len();
+        let inverse = (0..size).map(|a| (0..size).map(|b| if a == b { first(a) } else { 0.0 }).collect());
+        self.climb(start, inverse.collect())
+    }
+
+    /// The same from a place that fewer rows led to, with what they know of the maximum's shape.
+    pub fn polished(&self, start: &[f64], shape: &Shape) -> Option<Place> {
+        self.climb(start, shape.inverse(self.values.len()))
+    }
+
+    /// `inverse` is a guess of the inverse of the negative Hessian.
+    fn climb(&self, start: &[f64], mut inverse: Vec<Vec<f64>>) -> Option<Place> {
+        let pairs = self.pairs();
+        let mut at = start.to_vec();
+        let (mut value, mut gradient) = self.evaluate(&at, &pairs)?;
         for _ in 0..MOST_STEPS {
             let mut step: Vec<f64> =
                 inverse.iter().map(|row| row.iter().zip(&gradient).map(|(h, g)| h * g).sum()).collect();
@@ -59,26 +75,56 @@ impl Regression<'_> {
                 break;
             }
         }
-        Some((at, value))
+        Some(Place { hyper: at, score: value, gradient })
     }
 
-    /// ln of how much narrower the posterior of the hyperparameters is than their prior, in all directions together: what
-    /// Laplace's method adds to the maximum. The curvature is a difference of gradients, in units of the prior's widths.
-    pub fn log_width(&self, hyper: &[f64]) -> Option<f64> {
-        let pairs = self.pairs();
-        let (size, (_, here)) = (hyper.len(), self.evaluate(hyper, &pairs)?);
+    /// The shape of the maximum. The curvature is a difference of gradients.
+    pub fn shape(&self, of: &Place) -> Option<Shape> {
+        let (pairs, size) = (self.pairs(), of.hyper.len());
         let mut curvature = Mat::<f64>::zeros(size, size);
         for place in 0..size {
-            let mut there = hyper.to_vec();
+            let mut there = of.hyper.clone();
             there[place] += STEP * prior_of(place).1;
             let (_, gradient) = self.evaluate(&there, &pairs)?;
             for other in 0..size {
-                curvature[(place, other)] = (here[other] - gradient[other]) * prior_of(other).1 / STEP;
+                curvature[(place, other)] = (of.gradient[other] - gradient[other]) * prior_of(other).1 / STEP;
             }
         }
         let symmetric = Mat::from_fn(size, size, |a, b| 0.5 * (curvature[(a, b)] + curvature[(b, a)]));
-        let (widths, _) = eigen(symmetric.as_ref())?;
-        Some(widths.iter().map(|curvature| -0.5 * curvature.max(FLATTEST).ln()).sum())
+        let (mut curvatures, directions) = eigen(symmetric.as_ref())?;
+        curvatures.iter_mut().for_each(|curvature| *curvature = curvature.max(FLATTEST));
+        Some(Shape { curvatures, directions, rows: self.values.len() })
+    }
+}
+
+/// How sharp a maximum is.
+pub(crate) struct Shape {
+    /// In units of the prior's widths, ascending.
+    curvatures: Vec<f64>,
+    /// A column for each.
+    directions: Mat<f64>,
+    rows: usize,
+}
+
+impl Shape {
+    /// ln of how much narrower the posterior of the hyperparameters is than their prior, in all directions together: what
+    /// Laplace's method adds to the maximum, for this many rows. They know the noise better than those of the shape,
+    /// sizes and lengths as well as one function can tell them.
+    pub fn log_width(&self, rows: usize) -> f64 {
+        let narrower = 0.5 * (self.rows as f64 / rows as f64).ln();
+        self.curvatures.iter().map(|curvature| -0.5 * curvature.ln()).sum::<f64>() + narrower
+    }
+
+    /// The inverse of the curvature, likewise.
+    fn inverse(&self, rows: usize) -> Vec<Vec<f64>> {
+        let size = self.curvatures.len();
+        let narrower = (self.rows as f64 / rows as f64).sqrt();
+        let unit = |place: usize| prior_of(place).1 * if place == SIGMA { narrower } else { 1.0 };
+        let entry = |a: usize, b: usize| {
+            let along = |k: usize| self.directions[(a, k)] * self.directions[(b, k)] / self.curvatures[k];
+            unit(a) * unit(b) * (0..size).map(along).sum::<f64>()
+        };
+        (0..size).map(|a| (0..size).map(|b| entry(a, b)).collect()).collect()
     }
 }
 
@@ -122,7 +168,7 @@ mod tests {
                 columns[0][row] = (1.5 * a).sin() + 0.3 * b + 0.2 * noise;
             }
             let regression = regression(&columns);
-            let (hyper, score) = regression.fitted(&usual(2)).unwrap();
+            let Place { hyper, score, .. } = regression.fitted(&usual(2)).unwrap();
             let around = (0..hyper.len()).flat_map(|place| [(place, 0.05), (place, -0.05)]);
             for (place, step) in around {
                 let mut other = hyper.clone();
@@ -141,8 +187,9 @@ mod tests {
         for (parents, rows, allowed) in [(0, 30, 0.1), (1, 30, 1.0)] {
             for (set, columns) in [(1, columns(1 + parents, rows, 40)), (2, smooth(parents, rows, 41))] {
                 let regression = regression(&columns);
-                let (hyper, largest) = regression.fitted(&usual(parents)).unwrap();
-                let laplace = largest + regression.log_width(&hyper).unwrap();
+                let found = regression.fitted(&usual(parents)).unwrap();
+                let laplace = found.score + regression.shape(&found).unwrap().log_width(rows);
+                let Place { hyper, score: largest, .. } = found;
                 // The noise is known well, so it has a finer grid around the maximum; the others all of their prior.
                 let axis = |place: usize| -> (f64, f64, usize) {
                     let (mean, sd) = prior_of(place);
