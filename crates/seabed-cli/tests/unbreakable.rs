@@ -217,6 +217,7 @@ fn files_of_the_user_are_never_replaced_unasked() {
         ("mine3/variables.toml", "mine = true\n"),
         ("mine4/figures/edges.svg", "<svg/>"),
         ("mine5/config.toml", "rounds = 3\n"),
+        ("rr/notes.txt", "mine\n"),
         ("note.csv", "a,b\n1,2\n"),
         ("measured.csv", "X1,X2,X3\n1.5,2.25,3.0\n4.0,5.5,7.125\n"),
         ("note.json", "{}"),
@@ -245,6 +246,7 @@ fn files_of_the_user_are_never_replaced_unasked() {
         "simulate scm --scm w.json --save-scm note.json",
         "simulate scm --scm w.json --out note.csv",
         "simulate er --nodes 3 --out measured.csv",
+        "simulate er --nodes 3 --n 40 --mechanism linear --seed 2 --out d.csv",
         "fit d.csv --posterior mcmc-linear --state q.json --out q.json",
         "fit d.csv --posterior bootstrap --out note.json",
         "fit d.csv --posterior mcmc-linear --state note.json",
@@ -253,6 +255,8 @@ fn files_of_the_user_are_never_replaced_unasked() {
         "report rr --out rr/config.toml --force",
         "report rr --out rr/rounds/000/outcomes.csv",
         "report rr --out rr/rounds/000/outcomes.csv --force",
+        "report rr --out rr/complete.json --force",
+        "report rr --out rr/notes.txt --force",
         "report rr --out note.html",
         "lab rehearse d.csv --scm w.json --out w.json",
     ] {
@@ -272,8 +276,10 @@ fn files_of_the_user_are_never_replaced_unasked() {
         "lab export cells.lab --out mine3",
         "design d.csv --out form.csv --curves curves.csv --posterior bootstrap --draws 5",
         "design d.csv --out form.csv --curves curves.csv --posterior bootstrap --draws 6",
+        "simulate er --nodes 3 --n 40 --mechanism linear --seed 1 --out d.csv --save-scm w.json --save-graph g.csv",
+        "simulate scm --scm w.json --seed 2 --out d.csv --force",
         "simulate scm --scm w.json --seed 2 --out d.csv",
-        "simulate er --nodes 3 --seed 2 --out d.csv --save-scm w.json --save-graph g.csv",
+        "simulate er --nodes 3 --seed 2 --out d.csv --save-scm w.json --save-graph g.csv --force",
         "fit d.csv --posterior mcmc-linear --sweeps 50 --state s.json --out b.npz",
         "fit d.csv --posterior mcmc-linear --sweeps 50 --state s.json --out b.npz",
         "fit d.csv --posterior mcmc-linear --sweeps 80 --resume s.json --state s.json --out b.npz",
@@ -437,6 +443,11 @@ fn settings_have_limits_and_messages_in_words() {
         ("design w.json --ignore NOPE", "--ignore applies to data"),
         ("design w.json --draws 7", "--draws applies to data"),
         ("design d.csv --posterior dibs-linear --draws 7", "--draws does not apply"),
+        // Before a fit that would take long.
+        ("design d.csv --posterior bootstrap --draws 100000 --target NOPE", "NOPE"),
+        ("design d.csv --posterior bootstrap --draws 100000 --max-targets 0", "set"),
+        ("design d.csv --posterior bootstrap --draws 100000 --goal edge=X1,NOPE", "NOPE"),
+        ("lab propose cells.lab --posterior bootstrap --set posterior.draws=100000 --budget 0.5", "costs 1"),
         ("design d.csv --grid 1,2", "--grid applies to --values grid only"),
     ] {
         let errors = failed(at, line, 2);
@@ -590,7 +601,18 @@ fn work_that_is_too_large_is_refused_before_it_begins() {
         let said = failed(at, &format!("fit wide.csv --posterior {kind}"), 2);
         assert!(said.contains("is estimated to") && said.contains("--force"), "{said}");
     }
+    // Little to fit, but more to design than anyone waits for.
+    let many = "--set posterior.kind=mcmc-linear --set posterior.draws=2000 --set rounds=1000 \
+                --set design.strategy=soft-cbed --set design.evaluations=10000";
+    done(at, &format!("sweep c.toml --plan --out planned {many}"));
+    let (run, sweep) = (format!("run c.toml --out s {many}"), format!("sweep c.toml --out s {many}"));
     for line in [
+        &run[..],
+        &sweep,
+        "sweep run-one planned 0",
+        "design d.csv --posterior mcmc-linear --draws 5000 --samples 1000 --strategy greedy-cbed",
+        "design d.csv --posterior mcmc-linear --draws 5000 --samples 1000 --strategy greedy-cbed --score X1=1",
+        "lab propose cells.lab --posterior mcmc-linear --strategy greedy-cbed --set posterior.draws=5000 --set design.samples=1000",
         "fit wide.csv --posterior bootstrap --draws 100000",
         "design wide.csv --posterior bootstrap --draws 100000",
         "run c.toml --out s --set posterior.kind=dibs-linear --set posterior.steps=10000000 --set posterior.mc-samples=100000",
@@ -599,7 +621,7 @@ fn work_that_is_too_large_is_refused_before_it_begins() {
     ] {
         let said = failed(at, line, 2);
         assert!(said.contains("is estimated to") && said.contains("--force"), "{line}: {said}");
-        assert!(!at.join("s").exists(), "{line}");
+        assert!(!at.join("s").exists() && !at.join("planned/runs/0000").exists(), "{line}");
     }
 }
 
