@@ -11,7 +11,7 @@ use seabed::data::{
 use seabed::design::DesignSettings;
 use seabed::num::fingerprint;
 use seabed::observer::{Observer, Progress};
-use seabed::posterior::{FitError, Knowledge, Posterior, PosteriorSettings, Start, State};
+use seabed::posterior::{Fit, FitError, Knowledge, Posterior, PosteriorSettings, Start, State};
 use seabed::scm::{Ensemble, Scm};
 use seabed::settings::{Keys, SettingsError};
 use seabed::world::grn::Network;
@@ -213,14 +213,8 @@ pub fn state(bytes: &[u8]) {
     let Some(state) = (0..4).find_map(|braces| State::from_json(&closed(braces)).ok()) else { return };
     assert_eq!(State::from_json(&state.to_json()).expect("what we write is read"), state);
     let _ = state.describe();
-    let posterior = match &state {
-        State::Bootstrap(state) => Posterior::Bootstrap(state.settings.clone()),
-        State::Dibs(state) => Posterior::Dibs(state.settings.clone()),
-        State::Mcmc(state) => Posterior::Mcmc(state.settings.clone()),
-        _ => return,
-    };
     // It ends, is stopped with a state that is read again, or is refused.
-    match posterior.fit(&small_data(), &Knowledge::none(2), Start::Resumed(Box::new(state)), &Stops) {
+    match resumed(state) {
         Ok(fit) => {
             let probabilities = fit.ensemble.edge_probabilities();
             assert!(probabilities.iter().flatten().all(|p| p.is_finite()));
@@ -230,6 +224,17 @@ pub fn state(bytes: &[u8]) {
         }
         Err(error) => assert!(error.to_string().len() < 4096, "a message is for people"),
     }
+}
+
+/// What comes of a state of a fit of the small data, if it is stopped at once.
+pub fn resumed(state: State) -> Result<Fit, FitError> {
+    let posterior = match &state {
+        State::Bootstrap(state) => Posterior::Bootstrap(state.settings.clone()),
+        State::Dibs(state) => Posterior::Dibs(state.settings.clone()),
+        State::Mcmc(state) => Posterior::Mcmc(state.settings.clone()),
+        _ => unimplemented!("a new kind of state"),
+    };
+    posterior.fit(&small_data(), &Knowledge::none(2), Start::Resumed(Box::new(state)), &Stops)
 }
 
 /// The data that the states among the seeds are fits of.

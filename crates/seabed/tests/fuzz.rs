@@ -11,7 +11,10 @@ use mutation::{mutate, seeds};
 use seabed::Campaign;
 use seabed::num::random::Seed;
 use seabed::observer::Progress;
-use seabed::posterior::{FitError, Knowledge, PosteriorKind, PosteriorSettings, Start, State};
+use seabed::posterior::{
+    FitError, Knowledge, PosteriorKind, PosteriorSettings, Start, State, StateMismatch, UnusableData,
+};
+use serde_json::{Value, json};
 
 /// Inputs for each target.
 const INPUTS: usize = 40_000;
@@ -111,6 +114,40 @@ fn write_states_among_the_seeds() {
     for (kind, state) in states() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/state");
         std::fs::write(format!("{folder}/{kind}.json"), state.to_json()).unwrap();
+    }
+}
+
+/// With the right checksum, but made up: each of these was once gone on from, and ended in a crash.
+#[test]
+fn states_that_do_not_fit_together_are_refused() {
+    let all = states();
+    let made_up: [(&str, fn(&mut Value)); 6] = [
+        // The graphs of node 0 and 1 are sets of parents, as bits.
+        ("mcmc-linear-chains", |state| state["mcmc"]["chains"][0]["path"][0] = json!([[2], [1]])),
+        ("mcmc-linear-chains", |state| state["mcmc"]["chains"][0]["replicas"] = json!([[[], []]])),
+        ("mcmc-linear-chains", |state| state["mcmc"]["nodes"][0]["candidates"] = json!([0])),
+        ("bootstrap", |state| {
+            state["bootstrap"]["settings"]["search"]["start"] = json!({"nodes": 3, "edges": []});
+        }),
+        ("dibs-linear", |state| state["dibs"]["step"] = json!(u64::MAX)),
+        ("dibs-bge", |state| {
+            state["dibs"]["units"]["scales"] = json!([1e-300, 1.0]);
+            state["dibs"]["left"] = json!(0);
+        }),
+    ];
+    for (k, (kind, make_up)) in made_up.into_iter().enumerate() {
+        let (_, state) = all.iter().find(|(name, _)| name == kind).unwrap();
+        let sound = bodies::resumed(state.clone());
+        assert!(matches!(sound, Ok(_) | Err(FitError::Stopped(_))), "{kind}: {sound:?}");
+        let mut value = serde_json::to_value(state).unwrap();
+        make_up(&mut value);
+        let refused = bodies::resumed(serde_json::from_value(value).unwrap());
+        let in_words = matches!(
+            refused,
+            Err(FitError::State { mismatch: StateMismatch::Damaged }
+                | FitError::Data(UnusableData::StepNotFinite { .. }))
+        );
+        assert!(in_words, "{k}, {kind}: {refused:?}");
     }
 }
 

@@ -129,14 +129,15 @@ pub(super) fn models(
                 edges[to * nodes + from] = 1.0;
             }
             let of_graph = state.settings.prior.add_gradient(&edges, nodes, &mut vec![0.0; nodes * nodes]);
-            log_joints.push(problem.log_joint(&parents, &particle.theta) + of_graph);
+            let log_joint = problem.log_joint(&parents, &particle.theta) + of_graph;
+            if !log_joint.is_finite() {
+                return Err(beyond());
+            }
+            log_joints.push(log_joint);
             let scm = model(problem, &dag, &particle.theta, sorted, &mut draws);
             let scm = scm.and_then(|scm| scm.rescaled(&means, &scales)).map_err(|_| beyond())?;
             drawn.push((dag, scm.reordered(names, &by_name.to)));
         }
-    }
-    if !log_joints.iter().all(|log_joint| log_joint.is_finite()) {
-        return Err(beyond());
     }
     let weights = weights(state, problem, &drawn, &log_joints);
     let (kept, weights): (Vec<Scm>, Vec<f64>) = drawn
