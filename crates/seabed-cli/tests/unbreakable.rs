@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use seabed::num::random::{Purpose, Seed};
+use seabed::scm::{Ensemble, Scm};
 use tempfile::TempDir;
 
 fn seabed(folder: &Path, arguments: &str) -> Command {
@@ -372,7 +374,18 @@ fn extreme_numbers_are_named_by_row_and_column() {
             model.replace(&format!("\"noise_sd\":{noise}"), &format!("\"noise_sd\":{extreme}")),
         )
         .unwrap();
-        for line in ["simulate scm --scm e.json", "design e.json --samples 10", "predict e.json"] {
+        let scm = Scm::read(&at.join("w.json")).unwrap();
+        let mechanisms = (0..3).map(|node| scm.mechanism(node).clone()).collect();
+        let noise = vec![extreme.parse().unwrap(); 3];
+        let scm = Scm::new(scm.names().clone(), scm.dag().clone(), mechanisms, noise).unwrap();
+        fs::write(at.join("e.npz"), Ensemble::uniform(vec![scm]).unwrap().to_npz()).unwrap();
+        for line in [
+            "simulate scm --scm e.json",
+            "design e.json --samples 10",
+            "design e.npz --samples 10",
+            "predict e.json",
+            "predict e.npz",
+        ] {
             let said = failed(at, line, 2);
             assert!(said.contains("noise_sd") && said.contains(extreme), "{line}: {said}");
         }
@@ -754,6 +767,80 @@ fn traps_are_said_by_every_command_and_in_json() {
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         let first = value["warnings"][0].as_str().unwrap_or_default();
         assert!(first.starts_with("\"copy\" is a copy of \"a\""), "{line}: {json}");
+    }
+}
+
+/// Each trap, as text and in JSON: in a chain A -> B -> C of 100 observations and 40 rows in which B was set, one thing is wrong.
+#[test]
+fn every_trap_is_said_in_text_and_in_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    type Columns = [Vec<f64>; 3];
+    let wrong: [(fn(&mut Columns), &str); 7] = [
+        (|columns| columns[1][120] = 40.0, "\"B\" is set to 40, "),
+        (
+            |columns| columns[2] = columns[0].iter().map(|x| 32.0 + 1.8 * x).collect(),
+            "\"C\" is a copy of \"A\"",
+        ),
+        (
+            |columns| columns[2] = columns[0].iter().zip(&columns[1]).map(|(a, b)| a + b).collect(),
+            "\"C\" is an exact linear function of other columns",
+        ),
+        (|columns| columns[0].iter_mut().for_each(|x| *x = f64::from(*x > 0.0)), "\"A\" has only two values"),
+        (
+            |columns| columns[0].iter_mut().for_each(|x| *x = (2.0 + *x).max(0.0).round()),
+            "\"A\" has small whole numbers only",
+        ),
+        (
+            |columns| {
+                (1..140).for_each(|row| columns[0][row] = 0.95 * columns[0][row - 1] + 0.3 * columns[0][row]);
+            },
+            "neighbouring rows resemble each other (\"A\", correlation 0.",
+        ),
+        (|columns| columns[2][7] = 55.0, "\"C\" has heavy tails or outliers: 55 in row 8 is "),
+    ];
+    let mut draws = Seed::new(1).stream(Purpose::Noise).draws();
+    let mut ordinary: Columns = Default::default();
+    for row in 0..140 {
+        let a = draws.normal();
+        let b = if row < 100 { a + 0.5 * draws.normal() } else { 3.0 };
+        let c = -b + 0.5 * draws.normal();
+        ordinary.iter_mut().zip([a, b, c]).for_each(|(column, x)| column.push(x));
+    }
+    let write = |columns: &Columns, is_set: fn(usize) -> bool| {
+        let line = |row: usize| {
+            let [a, b, c] = [0, 1, 2].map(|node| columns[node][row]);
+            format!("{a},{b},{c},{}\n", if is_set(row) { "B" } else { "" })
+        };
+        let rows: String = (0..140).map(line).collect();
+        fs::write(at.join("d.csv"), format!("A,B,C,intervention_targets\n{rows}")).unwrap();
+    };
+    let heard = |fit: &str, said: &str| {
+        for more in ["", "--json"] {
+            let output = seabed(at, &format!("fit d.csv {fit} {more}")).output().unwrap();
+            let (out, errors) =
+                (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            assert!(
+                output.status.success() && errors.contains(&format!("warning: {said}")),
+                "{said}: {errors}"
+            );
+            if !more.is_empty() {
+                let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+                let warnings = value["warnings"].as_array().unwrap();
+                let told = warnings.iter().any(|warning| warning.as_str().unwrap().starts_with(said));
+                assert!(told, "{said}: {warnings:?}");
+            }
+        }
+    };
+    for (make_wrong, said) in wrong {
+        let mut columns = ordinary.clone();
+        make_wrong(&mut columns);
+        write(&columns, |row| row >= 100);
+        heard("--posterior bootstrap --draws 5", said);
+    }
+    write(&ordinary, |_| true);
+    for said in ["\"B\" is set in every row", "every row has an intervention"] {
+        heard("--posterior mcmc-linear --draws 5 --sweeps 50", said);
     }
 }
 
