@@ -319,6 +319,11 @@ fn outputs_are_checked_before_the_work_and_results_are_printed_whatever_happens_
         let output = seabed(at, "fit d.csv --posterior bootstrap --draws 5 --out full.npz").output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         assert!(String::from_utf8_lossy(&output.stdout).contains("X1"), "the edges are printed");
+        std::os::unix::fs::symlink("/dev/full", at.join("full.csv")).unwrap();
+        let line = "design d.csv --posterior bootstrap --draws 5 --batch 1 --samples 10 --out full.csv";
+        let output = seabed(at, line).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("X"), "the batch is printed");
         // Neither place can be written: both results are printed or elsewhere, and the messages say where.
         std::os::unix::fs::symlink("/dev/full", at.join("full.json")).unwrap();
         let elsewhere = at.join("elsewhere");
@@ -428,6 +433,12 @@ fn settings_have_limits_and_messages_in_words() {
         ("run c.toml --out s --set seed=18446744073709551615", "seed: "),
         ("run c.toml --out s --set posterior.draws=4294967296", "choose a number from 1 to"),
         ("run c.toml --out s --set world.nodes=1000000", "choose a number from 1 to"),
+        ("run c.toml --out s --set world.observations=4294967296", "choose a number from 1 to"),
+        (
+            "sweep c.toml --out s --set posterior.kind=dibs-linear --set posterior.particles=1000000000000",
+            "choose a number from 1 to",
+        ),
+        ("sweep c.toml --plan --out s --set seeds=100000000", "at most 100000"),
         ("run c.toml --out s --set rounds=1000000000", "choose a number from 0 to"),
         (
             "run c.toml --out s --set posterior.noise=loud",
@@ -445,13 +456,6 @@ fn settings_have_limits_and_messages_in_words() {
         ("design d.csv --evaluations 1000000000000", "it must be from 1 to 10000"),
         ("design d.csv --batch 1000000", "it must be from 1 to 10000"),
         ("fit d.csv --posterior bootstrap --single --draws 7", "--draws does not apply to --single"),
-        ("fit d.csv --posterior dibs-linear --draws 7", "--draws does not apply"),
-        ("fit d.csv --particles 7", "--particles does not apply"),
-        ("fit d.csv --posterior bootstrap --chains 7", "--chains does not apply"),
-        ("fit d.csv --steps 7", "--steps does not apply"),
-        ("fit d.csv --noise learned", "--noise does not apply"),
-        ("fit d.csv --posterior bootstrap --prior er", "--prior does not apply"),
-        ("fit d.csv --posterior bootstrap --standardise true", "--standardise does not apply"),
         ("design w.json --knowledge MISSING", "--knowledge applies to data"),
         ("design w.json --ignore NOPE", "--ignore applies to data"),
         ("design w.json --draws 7", "--draws applies to data"),
@@ -467,6 +471,66 @@ fn settings_have_limits_and_messages_in_words() {
         assert!(errors.contains(said) && !errors.contains("usize"), "{line}: {errors}");
         assert!(!at.join("s").exists(), "{line} wrote something");
     }
+}
+
+/// Every option of `fit` with every posterior that does not know it.
+#[test]
+fn options_of_another_posterior_are_refused() {
+    let folder = prepared();
+    let at = folder.path();
+    fs::write(at.join("p.csv"), "from,to,probability\nX1,X2,0.3\n").unwrap();
+    let (chains, dibs) = (["mcmc-linear", "mcmc-gp"], ["dibs-linear", "dibs-nonlinear", "dibs-bge"]);
+    let both: Vec<&str> = chains.into_iter().chain(dibs).collect();
+    let known_to: [(&[&str], &[&str]); 6] = [
+        (&["mcmc-linear", "mcmc-gp", "bootstrap"], &["--draws 7"]),
+        (
+            &chains,
+            &[
+                "--chains 2",
+                "--max-parents 2",
+                "--candidates 2",
+                "--sweeps 50",
+                "--trust 0.5",
+                "--edge-probabilities p.csv",
+            ],
+        ),
+        (
+            &both,
+            &[
+                "--prior er",
+                "--edges-per-node 1",
+                "--standardise true",
+                "--state s.json",
+                "--warm-start s.json",
+            ],
+        ),
+        (
+            &dibs,
+            &[
+                "--particles 2",
+                "--steps 2",
+                "--all-steps",
+                "--mc-samples 4",
+                "--estimator joint",
+                "--weights uniform",
+            ],
+        ),
+        (&["dibs-linear", "dibs-nonlinear"], &["--noise learned"]),
+        (&["bootstrap"], &["--single", "--penalty 2", "--max-degree 2", "--start g.csv"]),
+    ];
+    let refused = |posterior: &str, option: &str| {
+        let said = failed(at, &format!("fit d.csv --posterior {posterior} {option}"), 2);
+        let name = option.split(' ').next().unwrap();
+        assert!(said.contains(&format!("{name} does not apply to this --posterior")), "{posterior}: {said}");
+    };
+    for (owners, options) in known_to {
+        for posterior in both.iter().chain(&["bootstrap"]).filter(|posterior| !owners.contains(posterior)) {
+            options.iter().for_each(|option| refused(posterior, option));
+        }
+    }
+    refused("dibs-linear", "--walk 2");
+    let said = failed(at, "fit d.csv --prior sf --edges-per-node 2", 2);
+    assert!(said.contains("--edges-per-node does not apply to --prior sf"), "{said}");
 }
 
 #[test]
