@@ -4,8 +4,8 @@
 //! Everything that may take longer than a second takes an `&dyn Observer`. Progress bars, Ctrl-C, a page in a browser
 //! and a notebook all use this one trait; `&()` ignores progress and never stops anything.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use std::{fmt, fs};
 
@@ -52,6 +52,12 @@ impl Effort {
 /// The memory that this process can have, in bytes, where the system tells it: what the computer has, or less if the
 /// container is given less.
 pub fn memory() -> Option<f64> {
+    // Asked for every table that is read.
+    static KNOWN: OnceLock<Option<f64>> = OnceLock::new();
+    *KNOWN.get_or_init(told_memory)
+}
+
+fn told_memory() -> Option<f64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let all = line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0;
