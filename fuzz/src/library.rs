@@ -5,12 +5,13 @@ use std::io::{Cursor, Write};
 use seabed::Campaign;
 use seabed::belief::GraphBelief;
 use seabed::data::{
-    Names, ReadOptions, Sheet, WorkbookCell, read_csv_from, read_graph_from, read_parquet_from, write_csv,
-    write_matrix, write_parquet, write_workbook,
+    Dataset, Names, ReadOptions, Sheet, WorkbookCell, read_csv_from, read_graph_from, read_parquet_from,
+    write_csv, write_matrix, write_parquet, write_workbook,
 };
 use seabed::design::DesignSettings;
 use seabed::num::fingerprint;
-use seabed::posterior::{Knowledge, PosteriorSettings, State};
+use seabed::observer::{Observer, Progress};
+use seabed::posterior::{Fit, FitError, Knowledge, Posterior, PosteriorSettings, Start, State};
 use seabed::scm::{Ensemble, Scm};
 use seabed::settings::{Keys, SettingsError};
 use seabed::world::grn::Network;
@@ -198,7 +199,7 @@ fn checked(keys: Result<Vec<Keys>, SettingsError>) {
     }
 }
 
-/// The saved state of a fit from any bytes.
+/// The saved state of a fit from any bytes, resumed.
 pub fn state(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     // As it is, and with the checksum of what it holds, so that this is looked at too.
@@ -212,6 +213,43 @@ pub fn state(bytes: &[u8]) {
     let Some(state) = (0..4).find_map(|braces| State::from_json(&closed(braces)).ok()) else { return };
     assert_eq!(State::from_json(&state.to_json()).expect("what we write is read"), state);
     let _ = state.describe();
+    // It ends, is stopped with a state that is read again, or is refused.
+    match resumed(state) {
+        Ok(fit) => {
+            let probabilities = fit.ensemble.edge_probabilities();
+            assert!(probabilities.iter().flatten().all(|p| p.is_finite()));
+        }
+        Err(FitError::Stopped(state)) => {
+            State::from_json(&state.to_json()).expect("what we write is read");
+        }
+        Err(error) => assert!(error.to_string().len() < 4096, "a message is for people"),
+    }
+}
+
+/// What comes of a state of a fit of the small data, if it is stopped at once.
+pub fn resumed(state: State) -> Result<Fit, FitError> {
+    let posterior = match &state {
+        State::Bootstrap(state) => Posterior::Bootstrap(state.settings.clone()),
+        State::Dibs(state) => Posterior::Dibs(state.settings.clone()),
+        State::Mcmc(state) => Posterior::Mcmc(state.settings.clone()),
+        _ => unimplemented!("a new kind of state"),
+    };
+    posterior.fit(&small_data(), &Knowledge::none(2), Start::Resumed(Box::new(state)), &Stops)
+}
+
+/// The data that the states among the seeds are fits of.
+pub fn small_data() -> Dataset {
+    let columns = vec![vec![0.5, 1.0, -2.0, 0.25, 3.0, 1.5], vec![1.0, 2.5, -3.0, 0.0, 6.5, 2.0]];
+    Dataset::from_columns(&["a", "b"], columns, &[]).expect("two columns of six numbers")
+}
+
+/// Stops every fit at once.
+pub struct Stops;
+
+impl Observer for Stops {
+    fn progress(&self, _: &Progress<'_>) -> bool {
+        false
+    }
 }
 
 /// A saved campaign from any text, with the checksum of what it holds.

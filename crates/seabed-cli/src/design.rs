@@ -12,15 +12,16 @@ use clap::{Args, ValueEnum};
 use seabed::belief::{self, GraphBelief};
 use seabed::checks::caution;
 use seabed::data::{
-    DataSummary, Dataset, far_values, far_values_in_brief, is_table_path, traps, write_atomically,
+    DataSummary, Dataset, Names, far_values, far_values_in_brief, is_table_path, traps, write_atomically,
 };
 use seabed::design::{
-    Belief, DesignError, Designer, Estimator, Goal, Replicates, Strategy, Temperature, Values, ceiling,
+    Belief, Constraints, DesignError, Designer, Estimator, Goal, Replicates, Strategy, Temperature, Values,
+    ceiling,
 };
 use seabed::num::random::Seed;
-use seabed::observer::Stage;
+use seabed::observer::{Effort, Stage};
 use seabed::posterior::{FitError, Posterior, PosteriorKind, PosteriorSettings, Start};
-use seabed::scm::Ensemble;
+use seabed::scm::{Ensemble, Intervention};
 use seabed_lab::write_form;
 use serde_json::json;
 
@@ -145,32 +146,25 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     // An estimator is one of information about the model.
     let of_model = arguments.estimator.map(|_| Strategy::recommended(false));
     let asked = arguments.strategy.asked().or(of_model);
-    let mut designer = designer(arguments);
-    designer.check()?;
+    designer(arguments).check()?;
     check_options(arguments)?;
     check_outputs(arguments)?;
     stop_on_interrupt();
-    let Believed { ensemble, graphs, summary, data, told, mut warnings, warned } =
+    let Believed { ensemble, graphs, task, summary, data, told, mut warnings, warned } =
         believed(arguments, asked)?;
-    designer.strategy = asked.unwrap_or(Strategy::recommended(graphs.is_some()));
-    if arguments.samples.is_none() {
-        designer.samples = designer.strategy.usual_samples(ensemble.draws().len());
-    }
+    let designer = task.designer(arguments, asked, graphs.is_some(), ensemble.draws().len());
     let belief = Belief { models: &ensemble, graphs: graphs.as_ref() };
     let names = ensemble.names();
-    designer.goal = arguments.goal.as_deref().map_or(Ok(Goal::Everything), |text| parse_goal(text, names))?;
     let seed = Seed::new(arguments.seed);
     let used = || (clock.elapsed().as_secs_f64(), (cpu_time() - cpu).as_secs_f64());
-    if !arguments.scored.is_empty() {
-        let designs = arguments
-            .scored
-            .iter()
-            .map(|text| question::parse_design(text, names))
-            .collect::<Result<Vec<_>, _>>()?;
-        let scores = designer.score(belief, &designs, seed, &Bar::new())?;
-        let written = print::scores(arguments.json, &designs, &scores, names, used().1);
-        return written.map_err(|error| Failure::writing(None, error));
-    }
+    let constraints = match task.wanted {
+        Wanted::Batch(constraints) => constraints,
+        Wanted::Scores(designs) => {
+            let scores = designer.score(belief, &designs, seed, &Bar::new())?;
+            let written = print::scores(arguments.json, &designs, &scores, names, used().1);
+            return written.map_err(|error| Failure::writing(None, error));
+        }
+    };
     let findings = match &data {
         Some(data) => {
             let (findings, checked) = checks::findings(data, &ensemble);
@@ -182,8 +176,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         None => None,
     };
-    let constraints = arguments.constraints.constraints(names, summary.as_ref())?;
-    arguments.force.check_effort(designer.effort(belief, &constraints))?;
     let batch = designer.design(belief, &constraints, seed, &Bar::new())?;
     let settings = batch.chosen.iter().flat_map(|chosen| chosen.design.settings().iter().copied());
     let far = match &data {
@@ -278,10 +270,62 @@ fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
     arguments.force.check(&outputs, &inputs)
 }
 
-/// What is believed, and what is known of the data it was fitted to.
+/// What is asked for, about variables that have names by now.
+struct Task {
+    goal: Goal,
+    wanted: Wanted,
+}
+
+enum Wanted {
+    /// A batch within these constraints.
+    Batch(Constraints),
+    /// What these designs are worth.
+    Scores(Vec<Intervention>),
+}
+
+impl Task {
+    /// `data` are the variables' observations in brief, if any.
+    fn new(arguments: &Arguments, names: &Names, data: Option<&DataSummary>) -> Result<Self, Failure> {
+        let goal = arguments.goal.as_deref().map_or(Ok(Goal::Everything), |text| parse_goal(text, names))?;
+        let scored: Result<Vec<Intervention>, Failure> =
+            arguments.scored.iter().map(|text| question::parse_design(text, names)).collect();
+        let wanted = if arguments.scored.is_empty() {
+            let constraints = arguments.constraints.constraints(names, data)?;
+            constraints.check(names, arguments.batch).map_err(DesignError::from)?;
+            Wanted::Batch(constraints)
+        } else {
+            Wanted::Scores(scored?)
+        };
+        Ok(Self { goal, wanted })
+    }
+
+    /// The designer for a belief of so many models, with or without graphs.
+    fn designer(
+        &self,
+        arguments: &Arguments,
+        asked: Option<Strategy>,
+        has_graphs: bool,
+        models: usize,
+    ) -> Designer {
+        let strategy = asked.unwrap_or(Strategy::recommended(has_graphs));
+        let samples = arguments.samples.unwrap_or(strategy.usual_samples(models));
+        Designer { strategy, samples, goal: self.goal, ..designer(arguments) }
+    }
+
+    /// What it will take under a belief of so many models.
+    fn effort(&self, designer: &Designer, models: usize, variables: usize) -> Effort {
+        match &self.wanted {
+            Wanted::Batch(constraints) => designer.effort(models, constraints),
+            Wanted::Scores(designs) => designer.score_effort(designs.len(), models, variables),
+        }
+    }
+}
+
+/// What is believed, and what is known of the data it was fitted to. The work to come is estimated before any fit.
 struct Believed {
     ensemble: Ensemble,
     graphs: Option<GraphBelief>,
+    task: Task,
     /// In brief, where they are known.
     summary: Option<DataSummary>,
     /// All of them, if they were fitted just now.
@@ -296,10 +340,16 @@ struct Believed {
 fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, Failure> {
     if !fits_first(&arguments.belief) {
         let (ensemble, graphs) = belief::read_watched(&arguments.belief[0], &Bar::new())?;
+        let summary = belief::remembered(&arguments.belief[0])?;
+        let (models, names) = (ensemble.draws().len(), ensemble.names());
+        let task = Task::new(arguments, names, summary.as_ref())?;
+        let designer = task.designer(arguments, asked, graphs.is_some(), models);
+        arguments.force.check_effort(task.effort(&designer, models, names.len()))?;
         return Ok(Believed {
             ensemble,
             graphs,
-            summary: belief::remembered(&arguments.belief[0])?,
+            task,
+            summary,
             data: None,
             told: Vec::new(),
             warnings: Vec::new(),
@@ -317,7 +367,15 @@ fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, 
     if asked.is_some_and(|strategy| strategy.parts().0.needs_graphs()) && !posterior.gives_graphs() {
         return Err(DesignError::NoGraphs.into());
     }
-    arguments.force.check_effort(posterior.effort(data.rows(), data.variables()))?;
+    let summary = DataSummary::of(&data);
+    let task = Task::new(arguments, data.names(), Some(&summary))?;
+    let of_task = |models: usize, has_graphs: bool| {
+        let designer = task.designer(arguments, asked, has_graphs, models);
+        task.effort(&designer, models, data.variables())
+    };
+    let expected = posterior.models(data.variables());
+    let of_fit = posterior.effort(data.rows(), data.variables());
+    arguments.force.check_effort(of_fit.then(of_task(expected, posterior.gives_graphs())))?;
     let start = Start::fresh(Seed::new(arguments.seed));
     let ended = posterior.fit(&data, &knowledge, start, &Stage { observer: &Bar::new(), name: "fit".into() });
     let fit = match ended {
@@ -332,8 +390,13 @@ fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, 
         fit.warning.iter().cloned().chain(fit.one_graph().map(str::to_string)).collect();
     warn(&of_fit);
     warnings.extend(of_fit);
+    let models = fit.ensemble.draws().len();
+    if models > expected {
+        arguments.force.check_effort(of_task(models, fit.graphs.is_some()))?;
+    }
     Ok(Believed {
-        summary: Some(DataSummary::of(&data)),
+        task,
+        summary: Some(summary),
         data: Some(data),
         told,
         warnings,
@@ -343,7 +406,7 @@ fn believed(arguments: &Arguments, asked: Option<Strategy>) -> Result<Believed, 
     })
 }
 
-/// Everything but the strategy and the goal, for which the belief must be known.
+/// Everything but the strategy, its usual samples and the goal, for which the belief must be known.
 fn designer(arguments: &Arguments) -> Designer {
     Designer {
         strategy: Strategy::recommended(false),

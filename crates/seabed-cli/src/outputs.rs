@@ -9,10 +9,9 @@ use std::{env, process};
 use clap::Args;
 use seabed::belief;
 use seabed::data::{
-    Names, ReadOptions, Sheet, check_writable, read_graph, read_table, write_atomically, write_csv,
-    write_matrix,
+    Dataset, ReadOptions, Sheet, check_writable, read_graph, read_table, write_atomically, write_matrix,
 };
-use seabed::observer::Effort;
+use seabed::observer::{Effort, memory};
 use seabed::posterior::State;
 use seabed::scm::Scm;
 use seabed::world::grn::Network;
@@ -20,6 +19,21 @@ use seabed_lab::is_blank_form;
 use seabed_report::is_report;
 
 use crate::failure::Failure;
+
+/// The option of commands that work for long and replace no file.
+#[derive(Args)]
+pub struct ForceWork {
+    /// Begin work that looks too large for this computer.
+    #[arg(long)]
+    force: bool,
+}
+
+impl ForceWork {
+    /// As [`check_effort`].
+    pub fn check_effort(&self, effort: Effort) -> Result<(), Failure> {
+        check_effort(effort, self.force)
+    }
+}
 
 /// The option of all commands that write files.
 #[derive(Args)]
@@ -33,7 +47,7 @@ pub struct Force {
 const A_DAY: f64 = 86_400.0;
 
 /// Refuses work that would not fit in memory or would take more than a day, unless it is confirmed.
-pub fn check_effort(effort: Effort, force: bool) -> Result<(), Failure> {
+fn check_effort(effort: Effort, force: bool) -> Result<(), Failure> {
     let processors = available_parallelism().map_or(1, usize::from);
     let (seconds, memory) = (effort.seconds / processors as f64, memory());
     let problem = if memory.is_some_and(|memory| effort.bytes > memory) {
@@ -60,13 +74,6 @@ fn days(seconds: f64) -> String {
     if days < 1000.0 { format!("{days:.1} days") } else { format!("{:.0} years", days / 365.25) }
 }
 
-/// The memory of this computer, in bytes, where the system tells it.
-fn memory() -> Option<f64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0)
-}
-
 /// A file that will be written.
 pub struct Output<'a> {
     pub path: &'a Path,
@@ -82,13 +89,20 @@ pub enum Kind<'a> {
     Form,
     /// A table with this header.
     Header(&'a [&'a str]),
-    /// Measurements of these variables.
-    Data(&'a Names),
+    /// These data. Nothing tells simulated data from measured ones, so only the same may be replaced.
+    Data(&'a dyn Fn() -> Option<Dataset>),
     Model,
     Graph,
     Network,
     /// A page or a figure.
     Report,
+}
+
+impl Output<'_> {
+    /// Is it there already, as seabed made it?
+    pub fn is_made(&self) -> bool {
+        self.kind.made(self.path)
+    }
 }
 
 impl Kind<'_> {
@@ -102,7 +116,10 @@ impl Kind<'_> {
             Self::State => State::from_json(&text()).is_ok(),
             Self::Form => sheet().is_some_and(|sheet| is_blank_form(&sheet)),
             Self::Header(header) => sheet().is_some_and(|sheet| sheet.header == *header),
-            Self::Data(names) => is_simulated(path, names),
+            Self::Data(data) => {
+                let there = read_table(path, &ReadOptions::default()).ok().map(|loaded| loaded.dataset);
+                there.is_some() && there == data()
+            }
             // Made by hand, these are not laid out as seabed lays them out.
             Self::Model => Scm::read(path).is_ok_and(|scm| scm.to_json() == text()),
             Self::Network => Network::read(path).is_ok_and(|network| network.to_sbml() == text()),
@@ -115,24 +132,6 @@ impl Kind<'_> {
         }
     }
 }
-
-/// Does the table look as `seabed simulate` writes it, with these variables? Many look so by their header: `X1,X2,X3`.
-/// What was measured and typed has few digits.
-fn is_simulated(path: &Path, names: &Names) -> bool {
-    let Ok(loaded) = read_table(path, &ReadOptions::default()) else { return false };
-    let data = loaded.dataset;
-    let has_digits = |value: &&f64| format!("{value:?}").len() > DIGITS_OF_INSTRUMENTS;
-    let drawn = data.columns().iter().flatten().filter(has_digits).count();
-    if data.names()[..] != names[..] || 2 * drawn < data.rows() * data.variables() {
-        return false;
-    }
-    let is_csv = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
-    let mut text = Vec::new();
-    !is_csv || write_csv(&mut text, &data).is_ok() && fs::read(path).is_ok_and(|bytes| bytes == text)
-}
-
-/// Numbers that a computer drew are longer, most of them.
-const DIGITS_OF_INSTRUMENTS: usize = 12;
 
 impl Force {
     /// As [`check_effort`].
@@ -163,12 +162,17 @@ impl Force {
         if self.force || !path.is_file() || special(path) || output.kind.made(path) {
             return Ok(());
         }
-        let problem = if matches!(output.kind, Kind::Form) {
-            "the file already exists, and it is not an empty form; choose another name, or replace it with --force"
-        } else {
-            "the file already exists, and seabed did not make it; choose another name, or replace it with --force"
+        let problem = match output.kind {
+            Kind::Form => "it is not an empty form",
+            Kind::Data(_) => "it holds something else",
+            _ => "seabed did not make it",
         };
-        Err(refused(path, problem))
+        Err(refused(
+            path,
+            &format!(
+                "the file already exists, and {problem}; choose another name, or replace it with --force"
+            ),
+        ))
     }
 
     /// The same for a folder into which `files` are written: they may be there if it is `ours`.

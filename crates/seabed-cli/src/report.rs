@@ -182,26 +182,23 @@ struct Page {
 }
 
 impl Page {
-    /// Writes the page to `place` and the figures beside it. What the page of `folder` was made from is never replaced.
+    /// Writes the page to `place` and the figures beside it. In `folder` they replace nothing but what a report made: all
+    /// else there are results.
     fn write(&self, place: &Path, folder: &Path, force: &Force) -> Result<(), Failure> {
         let beside = place.with_file_name("figures");
         let figure = |(stem, svg): &(String, String)| (beside.join(format!("{stem}.svg")), svg.clone());
         let mut files: Vec<(PathBuf, String)> = self.figures.iter().map(figure).collect();
         files.push((place.to_path_buf(), self.html.clone()));
-        let inputs: Vec<PathBuf> =
-            RunFolder::FILES.iter().chain(&Sweep::FILES).map(|file| folder.join(file)).collect();
-        let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
         for (path, _) in &files {
-            force.check_replaced(&Output { path, kind: Kind::Report }, &inputs)?;
-            // What is in these folders the run and the study made, and need.
-            for own in ["rounds", "runs"] {
-                if path.is_file() && lies_in(path, &folder.join(own)) {
-                    return Err(Failure::Input(anyhow::anyhow!(
-                        "{}: this file belongs to the results, so it cannot be written; name another one",
-                        path.display()
-                    )));
-                }
+            let page = Output { path, kind: Kind::Report };
+            if lies_in(path, folder) && !page.is_made() {
+                return Err(Failure::Input(anyhow::anyhow!(
+                    "{}: no report made this file, and the results are in its folder; remove it, or choose another name \
+                     with --out",
+                    path.display()
+                )));
             }
+            force.check_replaced(&page, &[])?;
         }
         if beside.is_symlink() {
             return Err(Failure::Input(anyhow::anyhow!(
@@ -218,7 +215,7 @@ impl Page {
     }
 }
 
-/// Is the file in the folder or below it, whatever it is called?
+/// Is the file there, in the folder or below it, whatever it is called?
 fn lies_in(file: &Path, folder: &Path) -> bool {
     matches!((fs::canonicalize(file), fs::canonicalize(folder)), (Ok(file), Ok(folder)) if file.starts_with(&folder))
 }

@@ -156,9 +156,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         WorldArguments::Scm { scm, .. } => Some(scm.as_path()),
         _ => None,
     };
-    check_outputs(&sampling.force, sampling.out.as_deref(), scm.names(), &others, input)?;
-    let stream = noise_of(Seed::new(sampling.seed), &intervention, scm.names());
-    let data = scm.experiment(&intervention, sampling.n as usize, stream).map_err(|error| {
+    let draw = || {
+        let stream = noise_of(Seed::new(sampling.seed), &intervention, scm.names());
+        scm.experiment(&intervention, sampling.n as usize, stream)
+    };
+    check_outputs(&sampling.force, sampling.out.as_deref(), &|| draw().ok(), &others, input)?;
+    let data = draw().map_err(|error| {
         Failure::Input(anyhow::anyhow!(
             "the world's values overflow ({error}); weights, noise or --do values are too large"
         ))
@@ -235,14 +238,14 @@ fn write_data(out: Option<&Path>, data: &Dataset) -> Result<(), Failure> {
 fn check_outputs(
     force: &Force,
     data: Option<&Path>,
-    names: &Names,
+    draw: &dyn Fn() -> Option<Dataset>,
     others: &[(&Option<PathBuf>, Kind<'_>)],
     input: Option<&Path>,
 ) -> Result<(), Failure> {
     data.map_or(Ok(()), check_table_path)?;
     let inputs: Vec<&Path> = input.into_iter().collect();
     let mut outputs: Vec<Output<'_>> =
-        data.map(|path| Output { path, kind: Kind::Data(names) }).into_iter().collect();
+        data.map(|path| Output { path, kind: Kind::Data(draw) }).into_iter().collect();
     for (path, kind) in others {
         outputs.extend(path.as_deref().map(|path| Output { path, kind: *kind }));
     }

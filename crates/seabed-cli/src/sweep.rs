@@ -10,7 +10,7 @@ use seabed_study::{Outcome, PRESETS, Planned, RunEvent, RunState, StudyError, Sw
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::outputs::Force;
+use crate::outputs::{Force, ForceWork};
 use crate::progress::{Bar, Silent, stop_on_interrupt};
 use crate::report;
 use crate::rounds::Live;
@@ -79,6 +79,8 @@ enum Command {
         folder: PathBuf,
         /// The number of the run, as in manifest.csv.
         index: usize,
+        #[command(flatten)]
+        force: ForceWork,
     },
 }
 
@@ -93,7 +95,7 @@ fn known_preset(name: &str) -> Result<String, String> {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Some(Command::Status { folder, json }) => status(folder, *json),
-        Some(Command::RunOne { folder, index }) => run_one(folder, *index),
+        Some(Command::RunOne { folder, index, force }) => run_one(folder, *index, force),
         None => study(arguments),
     }
 }
@@ -198,7 +200,7 @@ fn name(run: &Planned) -> String {
     format!("run {:04} ({}; {}; seed {})", run.index, run.setting, run.line, run.config.seed)
 }
 
-fn run_one(folder: &Path, index: usize) -> Result<(), Failure> {
+fn run_one(folder: &Path, index: usize, force: &ForceWork) -> Result<(), Failure> {
     let sweep = Sweep::load(folder)?;
     let Some(planned) = sweep.runs().get(index) else {
         return Err(Failure::Input(anyhow::anyhow!(
@@ -207,6 +209,9 @@ fn run_one(folder: &Path, index: usize) -> Result<(), Failure> {
             sweep.runs().len() - 1
         )));
     };
+    if sweep.state(index)? != RunState::Finished {
+        force.check_effort(planned.config.effort()?)?;
+    }
     print(&format!("{}\n", name(planned)))?;
     let live = Live::new(false);
     let outcome = sweep.run_one(index, &live, &|event| live.show(event));

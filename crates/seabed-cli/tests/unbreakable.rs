@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use seabed::num::random::{Purpose, Seed};
+use seabed::scm::{Ensemble, Scm};
 use tempfile::TempDir;
 
 fn seabed(folder: &Path, arguments: &str) -> Command {
@@ -217,6 +219,7 @@ fn files_of_the_user_are_never_replaced_unasked() {
         ("mine3/variables.toml", "mine = true\n"),
         ("mine4/figures/edges.svg", "<svg/>"),
         ("mine5/config.toml", "rounds = 3\n"),
+        ("rr/notes.txt", "mine\n"),
         ("note.csv", "a,b\n1,2\n"),
         ("measured.csv", "X1,X2,X3\n1.5,2.25,3.0\n4.0,5.5,7.125\n"),
         ("note.json", "{}"),
@@ -245,6 +248,7 @@ fn files_of_the_user_are_never_replaced_unasked() {
         "simulate scm --scm w.json --save-scm note.json",
         "simulate scm --scm w.json --out note.csv",
         "simulate er --nodes 3 --out measured.csv",
+        "simulate er --nodes 3 --n 40 --mechanism linear --seed 2 --out d.csv",
         "fit d.csv --posterior mcmc-linear --state q.json --out q.json",
         "fit d.csv --posterior bootstrap --out note.json",
         "fit d.csv --posterior mcmc-linear --state note.json",
@@ -253,6 +257,8 @@ fn files_of_the_user_are_never_replaced_unasked() {
         "report rr --out rr/config.toml --force",
         "report rr --out rr/rounds/000/outcomes.csv",
         "report rr --out rr/rounds/000/outcomes.csv --force",
+        "report rr --out rr/complete.json --force",
+        "report rr --out rr/notes.txt --force",
         "report rr --out note.html",
         "lab rehearse d.csv --scm w.json --out w.json",
     ] {
@@ -272,8 +278,10 @@ fn files_of_the_user_are_never_replaced_unasked() {
         "lab export cells.lab --out mine3",
         "design d.csv --out form.csv --curves curves.csv --posterior bootstrap --draws 5",
         "design d.csv --out form.csv --curves curves.csv --posterior bootstrap --draws 6",
+        "simulate er --nodes 3 --n 40 --mechanism linear --seed 1 --out d.csv --save-scm w.json --save-graph g.csv",
+        "simulate scm --scm w.json --seed 2 --out d.csv --force",
         "simulate scm --scm w.json --seed 2 --out d.csv",
-        "simulate er --nodes 3 --seed 2 --out d.csv --save-scm w.json --save-graph g.csv",
+        "simulate er --nodes 3 --seed 2 --out d.csv --save-scm w.json --save-graph g.csv --force",
         "fit d.csv --posterior mcmc-linear --sweeps 50 --state s.json --out b.npz",
         "fit d.csv --posterior mcmc-linear --sweeps 50 --state s.json --out b.npz",
         "fit d.csv --posterior mcmc-linear --sweeps 80 --resume s.json --state s.json --out b.npz",
@@ -311,6 +319,11 @@ fn outputs_are_checked_before_the_work_and_results_are_printed_whatever_happens_
         let output = seabed(at, "fit d.csv --posterior bootstrap --draws 5 --out full.npz").output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         assert!(String::from_utf8_lossy(&output.stdout).contains("X1"), "the edges are printed");
+        std::os::unix::fs::symlink("/dev/full", at.join("full.csv")).unwrap();
+        let line = "design d.csv --posterior bootstrap --draws 5 --batch 1 --samples 10 --out full.csv";
+        let output = seabed(at, line).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("X"), "the batch is printed");
         // Neither place can be written: both results are printed or elsewhere, and the messages say where.
         std::os::unix::fs::symlink("/dev/full", at.join("full.json")).unwrap();
         let elsewhere = at.join("elsewhere");
@@ -366,7 +379,18 @@ fn extreme_numbers_are_named_by_row_and_column() {
             model.replace(&format!("\"noise_sd\":{noise}"), &format!("\"noise_sd\":{extreme}")),
         )
         .unwrap();
-        for line in ["simulate scm --scm e.json", "design e.json --samples 10", "predict e.json"] {
+        let scm = Scm::read(&at.join("w.json")).unwrap();
+        let mechanisms = (0..3).map(|node| scm.mechanism(node).clone()).collect();
+        let noise = vec![extreme.parse().unwrap(); 3];
+        let scm = Scm::new(scm.names().clone(), scm.dag().clone(), mechanisms, noise).unwrap();
+        fs::write(at.join("e.npz"), Ensemble::uniform(vec![scm]).unwrap().to_npz()).unwrap();
+        for line in [
+            "simulate scm --scm e.json",
+            "design e.json --samples 10",
+            "design e.npz --samples 10",
+            "predict e.json",
+            "predict e.npz",
+        ] {
             let said = failed(at, line, 2);
             assert!(said.contains("noise_sd") && said.contains(extreme), "{line}: {said}");
         }
@@ -409,6 +433,12 @@ fn settings_have_limits_and_messages_in_words() {
         ("run c.toml --out s --set seed=18446744073709551615", "seed: "),
         ("run c.toml --out s --set posterior.draws=4294967296", "choose a number from 1 to"),
         ("run c.toml --out s --set world.nodes=1000000", "choose a number from 1 to"),
+        ("run c.toml --out s --set world.observations=4294967296", "choose a number from 1 to"),
+        (
+            "sweep c.toml --out s --set posterior.kind=dibs-linear --set posterior.particles=1000000000000",
+            "choose a number from 1 to",
+        ),
+        ("sweep c.toml --plan --out s --set seeds=100000000", "at most 100000"),
         ("run c.toml --out s --set rounds=1000000000", "choose a number from 0 to"),
         (
             "run c.toml --out s --set posterior.noise=loud",
@@ -426,23 +456,81 @@ fn settings_have_limits_and_messages_in_words() {
         ("design d.csv --evaluations 1000000000000", "it must be from 1 to 10000"),
         ("design d.csv --batch 1000000", "it must be from 1 to 10000"),
         ("fit d.csv --posterior bootstrap --single --draws 7", "--draws does not apply to --single"),
-        ("fit d.csv --posterior dibs-linear --draws 7", "--draws does not apply"),
-        ("fit d.csv --particles 7", "--particles does not apply"),
-        ("fit d.csv --posterior bootstrap --chains 7", "--chains does not apply"),
-        ("fit d.csv --steps 7", "--steps does not apply"),
-        ("fit d.csv --noise learned", "--noise does not apply"),
-        ("fit d.csv --posterior bootstrap --prior er", "--prior does not apply"),
-        ("fit d.csv --posterior bootstrap --standardise true", "--standardise does not apply"),
         ("design w.json --knowledge MISSING", "--knowledge applies to data"),
         ("design w.json --ignore NOPE", "--ignore applies to data"),
         ("design w.json --draws 7", "--draws applies to data"),
         ("design d.csv --posterior dibs-linear --draws 7", "--draws does not apply"),
+        // Before a fit that would take long.
+        ("design d.csv --posterior bootstrap --draws 100000 --target NOPE", "NOPE"),
+        ("design d.csv --posterior bootstrap --draws 100000 --max-targets 0", "set"),
+        ("design d.csv --posterior bootstrap --draws 100000 --goal edge=X1,NOPE", "NOPE"),
+        ("lab propose cells.lab --posterior bootstrap --set posterior.draws=100000 --budget 0.5", "costs 1"),
         ("design d.csv --grid 1,2", "--grid applies to --values grid only"),
     ] {
         let errors = failed(at, line, 2);
         assert!(errors.contains(said) && !errors.contains("usize"), "{line}: {errors}");
         assert!(!at.join("s").exists(), "{line} wrote something");
     }
+}
+
+/// Every option of `fit` with every posterior that does not know it.
+#[test]
+fn options_of_another_posterior_are_refused() {
+    let folder = prepared();
+    let at = folder.path();
+    fs::write(at.join("p.csv"), "from,to,probability\nX1,X2,0.3\n").unwrap();
+    let (chains, dibs) = (["mcmc-linear", "mcmc-gp"], ["dibs-linear", "dibs-nonlinear", "dibs-bge"]);
+    let both: Vec<&str> = chains.into_iter().chain(dibs).collect();
+    let known_to: [(&[&str], &[&str]); 6] = [
+        (&["mcmc-linear", "mcmc-gp", "bootstrap"], &["--draws 7"]),
+        (
+            &chains,
+            &[
+                "--chains 2",
+                "--max-parents 2",
+                "--candidates 2",
+                "--sweeps 50",
+                "--trust 0.5",
+                "--edge-probabilities p.csv",
+            ],
+        ),
+        (
+            &both,
+            &[
+                "--prior er",
+                "--edges-per-node 1",
+                "--standardise true",
+                "--state s.json",
+                "--warm-start s.json",
+            ],
+        ),
+        (
+            &dibs,
+            &[
+                "--particles 2",
+                "--steps 2",
+                "--all-steps",
+                "--mc-samples 4",
+                "--estimator joint",
+                "--weights uniform",
+            ],
+        ),
+        (&["dibs-linear", "dibs-nonlinear"], &["--noise learned"]),
+        (&["bootstrap"], &["--single", "--penalty 2", "--max-degree 2", "--start g.csv"]),
+    ];
+    let refused = |posterior: &str, option: &str| {
+        let said = failed(at, &format!("fit d.csv --posterior {posterior} {option}"), 2);
+        let name = option.split(' ').next().unwrap();
+        assert!(said.contains(&format!("{name} does not apply to this --posterior")), "{posterior}: {said}");
+    };
+    for (owners, options) in known_to {
+        for posterior in both.iter().chain(&["bootstrap"]).filter(|posterior| !owners.contains(posterior)) {
+            options.iter().for_each(|option| refused(posterior, option));
+        }
+    }
+    refused("dibs-linear", "--walk 2");
+    let said = failed(at, "fit d.csv --prior sf --edges-per-node 2", 2);
+    assert!(said.contains("--edges-per-node does not apply to --prior sf"), "{said}");
 }
 
 #[test]
@@ -590,7 +678,18 @@ fn work_that_is_too_large_is_refused_before_it_begins() {
         let said = failed(at, &format!("fit wide.csv --posterior {kind}"), 2);
         assert!(said.contains("is estimated to") && said.contains("--force"), "{said}");
     }
+    // Little to fit, but more to design than anyone waits for.
+    let many = "--set posterior.kind=mcmc-linear --set posterior.draws=2000 --set rounds=1000 \
+                --set design.strategy=soft-cbed --set design.evaluations=10000";
+    done(at, &format!("sweep c.toml --plan --out planned {many}"));
+    let (run, sweep) = (format!("run c.toml --out s {many}"), format!("sweep c.toml --out s {many}"));
     for line in [
+        &run[..],
+        &sweep,
+        "sweep run-one planned 0",
+        "design d.csv --posterior mcmc-linear --draws 5000 --samples 1000 --strategy greedy-cbed",
+        "design d.csv --posterior mcmc-linear --draws 5000 --samples 1000 --strategy greedy-cbed --score X1=1",
+        "lab propose cells.lab --posterior mcmc-linear --strategy greedy-cbed --set posterior.draws=5000 --set design.samples=1000",
         "fit wide.csv --posterior bootstrap --draws 100000",
         "design wide.csv --posterior bootstrap --draws 100000",
         "run c.toml --out s --set posterior.kind=dibs-linear --set posterior.steps=10000000 --set posterior.mc-samples=100000",
@@ -599,7 +698,7 @@ fn work_that_is_too_large_is_refused_before_it_begins() {
     ] {
         let said = failed(at, line, 2);
         assert!(said.contains("is estimated to") && said.contains("--force"), "{line}: {said}");
-        assert!(!at.join("s").exists(), "{line}");
+        assert!(!at.join("s").exists() && !at.join("planned/runs/0000").exists(), "{line}");
     }
 }
 
@@ -732,6 +831,80 @@ fn traps_are_said_by_every_command_and_in_json() {
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         let first = value["warnings"][0].as_str().unwrap_or_default();
         assert!(first.starts_with("\"copy\" is a copy of \"a\""), "{line}: {json}");
+    }
+}
+
+/// Each trap, as text and in JSON: in a chain A -> B -> C of 100 observations and 40 rows in which B was set, one thing is wrong.
+#[test]
+fn every_trap_is_said_in_text_and_in_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    type Columns = [Vec<f64>; 3];
+    let wrong: [(fn(&mut Columns), &str); 7] = [
+        (|columns| columns[1][120] = 40.0, "\"B\" is set to 40, "),
+        (
+            |columns| columns[2] = columns[0].iter().map(|x| 32.0 + 1.8 * x).collect(),
+            "\"C\" is a copy of \"A\"",
+        ),
+        (
+            |columns| columns[2] = columns[0].iter().zip(&columns[1]).map(|(a, b)| a + b).collect(),
+            "\"C\" is an exact linear function of other columns",
+        ),
+        (|columns| columns[0].iter_mut().for_each(|x| *x = f64::from(*x > 0.0)), "\"A\" has only two values"),
+        (
+            |columns| columns[0].iter_mut().for_each(|x| *x = (2.0 + *x).max(0.0).round()),
+            "\"A\" has small whole numbers only",
+        ),
+        (
+            |columns| {
+                (1..140).for_each(|row| columns[0][row] = 0.95 * columns[0][row - 1] + 0.3 * columns[0][row]);
+            },
+            "neighbouring rows resemble each other (\"A\", correlation 0.",
+        ),
+        (|columns| columns[2][7] = 55.0, "\"C\" has heavy tails or outliers: 55 in row 8 is "),
+    ];
+    let mut draws = Seed::new(1).stream(Purpose::Noise).draws();
+    let mut ordinary: Columns = Default::default();
+    for row in 0..140 {
+        let a = draws.normal();
+        let b = if row < 100 { a + 0.5 * draws.normal() } else { 3.0 };
+        let c = -b + 0.5 * draws.normal();
+        ordinary.iter_mut().zip([a, b, c]).for_each(|(column, x)| column.push(x));
+    }
+    let write = |columns: &Columns, is_set: fn(usize) -> bool| {
+        let line = |row: usize| {
+            let [a, b, c] = [0, 1, 2].map(|node| columns[node][row]);
+            format!("{a},{b},{c},{}\n", if is_set(row) { "B" } else { "" })
+        };
+        let rows: String = (0..140).map(line).collect();
+        fs::write(at.join("d.csv"), format!("A,B,C,intervention_targets\n{rows}")).unwrap();
+    };
+    let heard = |fit: &str, said: &str| {
+        for more in ["", "--json"] {
+            let output = seabed(at, &format!("fit d.csv {fit} {more}")).output().unwrap();
+            let (out, errors) =
+                (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            assert!(
+                output.status.success() && errors.contains(&format!("warning: {said}")),
+                "{said}: {errors}"
+            );
+            if !more.is_empty() {
+                let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+                let warnings = value["warnings"].as_array().unwrap();
+                let told = warnings.iter().any(|warning| warning.as_str().unwrap().starts_with(said));
+                assert!(told, "{said}: {warnings:?}");
+            }
+        }
+    };
+    for (make_wrong, said) in wrong {
+        let mut columns = ordinary.clone();
+        make_wrong(&mut columns);
+        write(&columns, |row| row >= 100);
+        heard("--posterior bootstrap --draws 5", said);
+    }
+    write(&ordinary, |_| true);
+    for said in ["\"B\" is set in every row", "every row has an intervention"] {
+        heard("--posterior mcmc-linear --draws 5 --sweeps 50", said);
     }
 }
 

@@ -1,4 +1,5 @@
-//! A fingerprint of everything that an action wrote, stored with it, so that changes on the disk are noticed.
+//! A fingerprint of everything that an action wrote, and of what was learned, stored with it, so that changes on the disk are
+//! noticed.
 
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -21,6 +22,9 @@ const WRITTEN: [&str; 10] = [
 
 /// Of these, what files of version 1 have fingerprints of.
 const OF_VERSION_1: usize = 7;
+
+/// Everything of a belief but its ensemble, which has checksums of its own.
+const LEARNED: [&str; 1] = ["SELECT key, at, summary FROM belief WHERE id = ?1"];
 
 /// Fingerprints what an action wrote, and stores the fingerprint.
 pub(super) fn seal(connection: &Connection, action: i64) -> rusqlite::Result<()> {
@@ -47,6 +51,31 @@ pub(super) fn seal_anew(connection: &Connection) -> rusqlite::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Fingerprints a belief, and stores the fingerprint.
+pub(super) fn seal_belief(connection: &Connection, belief: i64) -> rusqlite::Result<()> {
+    let digest = digest(connection, belief, &LEARNED)?;
+    connection.execute("UPDATE belief SET digest = ?2 WHERE id = ?1", (belief, digest)).map(|_| ())
+}
+
+/// Gives the beliefs of a file of version 2 their fingerprints.
+pub(super) fn seal_beliefs(connection: &Connection) -> rusqlite::Result<()> {
+    let mut query = connection.prepare("SELECT id FROM belief")?;
+    let all: Vec<i64> = query.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    all.into_iter().try_for_each(|belief| seal_belief(connection, belief))
+}
+
+/// Has a belief changed since it was learned?
+pub(super) fn belief_is_altered(connection: &Connection, belief: i64) -> rusqlite::Result<bool> {
+    let sql = "SELECT digest FROM belief WHERE id = ?1";
+    let kept: Option<String> = connection.query_row(sql, [belief], |row| row.get(0))?;
+    Ok(kept != Some(digest(connection, belief, &LEARNED)?))
+}
+
+/// What is wrong with a belief that has changed.
+pub(super) fn problem_of_belief(belief: i64) -> String {
+    format!("the summary of belief {belief} was changed afterwards")
 }
 
 /// The actions with their fingerprints.

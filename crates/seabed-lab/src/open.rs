@@ -14,8 +14,8 @@ use super::{Lab, LabError, digest, time};
 /// "sbed" in the header of the file, where SQLite keeps room for it.
 const APPLICATION: u32 = 0x7362_6564;
 
-/// `MIGRATIONS[k]` brings a file from version k to k + 1; in version 2 fingerprints are of more.
-const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), ""];
+/// `MIGRATIONS[k]` brings a file from version k to k + 1; in version 2 fingerprints are of more, in version 3 beliefs have them.
+const MIGRATIONS: [&str; 3] = [include_str!("schema.sql"), "", "ALTER TABLE belief ADD COLUMN digest TEXT;"];
 
 const VERSION: u32 = MIGRATIONS.len() as u32;
 
@@ -160,8 +160,10 @@ fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
     let now: u32 = change.query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))?;
     for (version, step) in MIGRATIONS.iter().enumerate().skip(from.max(now) as usize) {
         change.execute_batch(step)?;
-        if version == 1 {
-            digest::seal_anew(&change)?;
+        match version {
+            1 => digest::seal_anew(&change)?,
+            2 => digest::seal_beliefs(&change)?,
+            _ => {}
         }
         change.pragma_update(None, "user_version", version as u32 + 1)?;
     }

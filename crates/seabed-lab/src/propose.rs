@@ -7,7 +7,7 @@ use seabed::design::{
     Batch, Constraints, Decision, DesignError, DesignRecord, DesignSettings, Designer, ExperimentRecord,
     Forecast, Goal, Strategy, Temperature, ValuesName,
 };
-use seabed::observer::Observer;
+use seabed::observer::{Effort, Observer};
 use seabed::posterior::{PosteriorKind, PosteriorSettings};
 use seabed::scm::Intervention;
 use serde::{Deserialize, Serialize, Serializer};
@@ -84,6 +84,18 @@ impl ProposalRequest {
             return Ok(Goal::Everything);
         }
         Goal::parse(&self.goal, names).map_err(|error| LabError::refused("the goal", error.to_string()))
+    }
+
+    fn designer(&self, names: &[String]) -> Result<Designer, LabError> {
+        Ok(Designer { goal: self.question(names)?, ..self.design.designer() })
+    }
+
+    /// What can be set, in the units of the fit.
+    fn constraints(&self, state: &State) -> Constraints {
+        Constraints {
+            experiment_cost: self.design.experiment_cost,
+            ..state.variables.constraints(self.budget, self.max_repeats, self.max_targets)
+        }
     }
 }
 
@@ -191,7 +203,9 @@ impl Lab {
     ) -> Result<Proposed, LabError> {
         for _ in 0..MOST_TRIES {
             let state = self.state()?;
-            request.check(state.variables.names())?;
+            let names = state.variables.names();
+            request.check(names)?;
+            request.constraints(&state).check(names, request.design.batch).map_err(DesignError::from)?;
             let belief = self.fitted_belief(&state, request, observer)?;
             let (designed, settings) = designed(&state, &belief, request, observer)?;
             let kept = self.change(|change, now| {
@@ -202,7 +216,6 @@ impl Lab {
                 let what = format!("{} experiments", settings.len());
                 let action = change.action("propose", &what, note)?;
                 let id = change.proposal(action, belief.id, request, &designed)?;
-                let names = state.variables.names();
                 let keep = |(settings, rows): &(Settings, u32)| {
                     change.experiment(action, Some(id), settings, *rows, names)
                 };
@@ -219,6 +232,28 @@ impl Lab {
         }
         Err(LabError::Changing)
     }
+
+    /// What it will take, about, to learn from the rows in force, and then, if asked for, to design the batch of a request.
+    /// What the file has learned already takes nothing.
+    pub fn effort(
+        &self,
+        state: &State,
+        request: &ProposalRequest,
+        with_design: bool,
+    ) -> Result<Effort, LabError> {
+        request.design.check()?;
+        let posterior = request.posterior.check(None)?;
+        let names = state.variables.names();
+        let learned = self.known_belief(state, &request.posterior)?.is_some();
+        let fit =
+            if learned { Effort::default() } else { posterior.effort(state.rows().count(), names.len()) };
+        if !with_design {
+            return Ok(fit);
+        }
+        Ok(fit.then(
+            request.designer(names)?.effort(posterior.models(names.len()), &request.constraints(state)),
+        ))
+    }
 }
 
 /// The batch in the laboratory's units, with the settings of each experiment and its rows.
@@ -233,17 +268,11 @@ pub(crate) fn designed(
     if request.design.strategy.parts().0.needs_graphs() && belief.graphs.is_none() {
         return Err(LabError::Design(DesignError::NoGraphs));
     }
-    let constraints = Constraints {
-        experiment_cost: request.design.experiment_cost,
-        ..state.variables.constraints(request.budget, request.max_repeats, request.max_targets)
-    };
-    let goal = request.question(state.variables.names())?;
-    let designer = Designer { goal, ..request.design.designer() };
     let mut campaign = state
         .campaign(&data, &request.posterior)?
         .with_belief(belief.ensemble.clone(), belief.graphs.clone())
-        .with_constraints(constraints)
-        .with_designer(designer)
+        .with_constraints(request.constraints(state))
+        .with_designer(request.designer(state.variables.names())?)
         .with_pending(state.pending_designs());
     let batch = campaign.ask(observer)?;
     let chosen = batch.chosen.iter();

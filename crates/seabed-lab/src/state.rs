@@ -205,6 +205,11 @@ impl State {
         self.pending().filter_map(|(experiment, _)| self.variables.to_fit(&experiment.settings)).collect()
     }
 
+    /// What was asked for the last time; the defaults before the first time.
+    pub fn last_request(&self) -> ProposalRequest {
+        self.proposals.last().map_or_else(ProposalRequest::default, |proposal| proposal.request.clone())
+    }
+
     /// The campaign in memory at this point, with background knowledge and with its own randomness for every action.
     pub(crate) fn campaign(
         &self,

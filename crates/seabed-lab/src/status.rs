@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::belief::{Belief, BeliefSummary};
 use super::effects::{LabEffect, effects};
 use super::form::experiment_name;
-use super::propose::{ProposalRequest, as_object, designed};
+use super::propose::{as_object, designed};
 use super::state::{State, Status};
 use super::{Lab, LabError};
 
@@ -123,7 +123,7 @@ impl Lab {
     /// designed, but not stored, to estimate its information.
     pub fn learned_summary(&mut self, next: bool, observer: &dyn Observer) -> Result<Summary, LabError> {
         let state = self.state()?;
-        let request = last_request(&state);
+        let request = state.last_request();
         let belief = self.fitted_belief(&state, &request, observer)?;
         let mut summary = self.summarise(&state, Some(&belief))?;
         if next && state.variables.constraints(None, None, 1).targets().next().is_some() {
@@ -178,7 +178,7 @@ impl Lab {
             certain,
             uncertain,
             effects: belief.map_or(Vec::new(), |belief| effects(state, belief)),
-            strategy: last_request(state).design.strategy,
+            strategy: state.last_request().design.strategy,
             next_information: None,
             next_standard_error: None,
             hardly_worth: None,
@@ -187,7 +187,7 @@ impl Lab {
 
     /// The belief after all that is in force, or else the one of the last proposal; is it the former?
     fn newest_belief(&self, state: &State) -> Result<(Option<Belief>, bool), LabError> {
-        match (self.known_belief(state, &last_request(state).posterior)?, state.proposals.last()) {
+        match (self.known_belief(state, &state.last_request().posterior)?, state.proposals.last()) {
             (None, Some(proposal)) => Ok((Some(self.belief_of(proposal.belief)?), false)),
             (present, _) => {
                 let fresh = present.is_some();
@@ -201,11 +201,6 @@ impl Lab {
         let (belief, _) = self.newest_belief(&self.state()?)?;
         Ok(belief.map(|belief| belief.ensemble.edge_probabilities()))
     }
-}
-
-/// What was asked for the last time; the defaults before the first time.
-fn last_request(state: &State) -> ProposalRequest {
-    state.proposals.last().map_or_else(ProposalRequest::default, |proposal| proposal.request.clone())
 }
 
 fn failures(experiment: &super::Experiment) -> usize {

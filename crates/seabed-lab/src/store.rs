@@ -81,14 +81,27 @@ impl Lab {
     pub(super) fn belief(&self, key: &str) -> Result<Option<(i64, String, Vec<u8>)>, LabError> {
         let sql = "SELECT id, summary, ensemble FROM belief WHERE key = ?1";
         let found = self.connection.query_row(sql, [key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
-        found.optional().map_err(|error| self.failed(error))
+        let found: Option<(i64, _, _)> = found.optional().map_err(|error| self.failed(error))?;
+        found.as_ref().map_or(Ok(()), |(id, _, _)| self.check_belief(*id))?;
+        Ok(found)
+    }
+
+    /// Refuses a belief that was changed since it was learned.
+    fn check_belief(&self, id: i64) -> Result<(), LabError> {
+        if digest::belief_is_altered(&self.connection, id).map_err(|error| self.failed(error))? {
+            let problem = digest::problem_of_belief(id);
+            return Err(LabError::Damaged { path: self.path.clone(), problem });
+        }
+        Ok(())
     }
 
     /// The summary and the ensemble of a belief by its number.
     pub(super) fn belief_numbered(&self, id: i64) -> Result<(String, Vec<u8>), LabError> {
         let sql = "SELECT summary, ensemble FROM belief WHERE id = ?1";
         let found = self.connection.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?)));
-        found.map_err(|error| self.failed(error))
+        let found = found.map_err(|error| self.failed(error))?;
+        self.check_belief(id)?;
+        Ok(found)
     }
 
     /// All beliefs: number, summary, ensemble.
@@ -115,6 +128,7 @@ impl Lab {
             )?;
             change.execute("DELETE FROM unfinished WHERE key = ?1", [key])?;
             let id = change.query_row("SELECT id FROM belief WHERE key = ?1", [key], |row| row.get(0))?;
+            digest::seal_belief(&change, id)?;
             change.commit()?;
             Ok(id)
         })();
@@ -149,7 +163,9 @@ impl Lab {
             Ok(state) => problems.extend(inconsistencies(&state)),
         }
         for (id, summary, ensemble) in self.beliefs()? {
-            if serde_json::from_str::<super::BeliefSummary>(&summary).is_err() {
+            if digest::belief_is_altered(&self.connection, id).map_err(|error| self.failed(error))? {
+                problems.push(digest::problem_of_belief(id));
+            } else if serde_json::from_str::<super::BeliefSummary>(&summary).is_err() {
                 problems.push(format!("the summary of belief {id} cannot be read"));
             }
             if let Err(error) = seabed::belief::from_bytes(&ensemble, &format!("belief {id}")) {

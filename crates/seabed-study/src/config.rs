@@ -76,7 +76,7 @@ impl Config {
         self.world.names().map_or(Ok(()), |names| self.task(&names).map(drop))
     }
 
-    /// What the fits of the run will take; designs are left out, which take less time than the fit before them.
+    /// What the fits and the designs of the run will take.
     pub fn effort(&self) -> Result<Effort, StudyError> {
         let warm_steps = match self.posterior.warm_steps {
             0 => self.posterior.steps,
@@ -91,7 +91,11 @@ impl Config {
             let rows = self.world.observations.saturating_add(round.saturating_mul(of_batch));
             (if round == 0 { &first } else { &later }).effort(rows, variables)
         };
-        Ok((0..=self.rounds).fold(Effort::default(), |all, round| all.then(fit(round))))
+        // Names are not known yet; what is forbidden would only make it less.
+        let anything = Constraints::range(variables, self.design.range.0, self.design.range.1);
+        let design = self.design.designer().effort(first.models(variables), &anything);
+        let fits = (0..=self.rounds).fold(Effort::default(), |all, round| all.then(fit(round)));
+        Ok(fits.then(Effort { seconds: design.seconds * self.rounds as f64, ..design }))
     }
 
     /// What is to be learned, and what can be set, in a world with these variables.
@@ -143,6 +147,35 @@ mod tests {
             keys
         };
         assert_eq!(keys(DEFAULT), keys(&Config::default().to_toml()), "a key is not documented");
+    }
+
+    /// Everything in docs/results is begun without being asked for twice, on one processor too; what nobody waits for is not.
+    #[test]
+    fn studies_of_the_results_are_a_day_and_a_few_gigabytes_at_most() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results/designs");
+        let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let studies = paths.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+        let of_results = studies.map(|path| std::fs::read_to_string(path).unwrap());
+        let of_paper = crate::PRESETS.iter().map(|(name, _)| crate::preset(name, None).unwrap());
+        let texts: Vec<String> =
+            of_results.chain(of_paper).filter(|text| !text.contains("\nfile = ")).collect();
+        assert!(texts.len() >= 20);
+        for text in texts {
+            for run in crate::expand(&Keys::parse(&text, "study").unwrap()).unwrap() {
+                let effort = run.config.effort().unwrap();
+                let usual = effort.seconds < 86_400.0 && effort.bytes < 4e9;
+                assert!(usual, "{}, {}: {effort:?}", run.setting, run.line);
+            }
+        }
+        let of = |text: &str| {
+            let config = Config::from_keys(&Keys::parse(text, "a.toml").unwrap()).unwrap();
+            config.effort().unwrap()
+        };
+        let linear = "[world]\nnodes = 100\n[posterior]\nkind = \"mcmc-linear\"\ndraws = 1000\n[design]\n";
+        assert!(of(&format!("{linear}samples = 500\nevaluations = 100\n")).seconds > 5.0 * 86_400.0);
+        assert!(of(&format!("{linear}samples = 500\n")).bytes > 1e10);
+        let fixed = of(&format!("{linear}samples = 2\nvalues = \"fixed\"\n"));
+        assert!(fixed.seconds < 86_400.0 && fixed.bytes < 4e9, "{fixed:?}");
     }
 
     #[test]

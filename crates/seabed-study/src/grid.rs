@@ -93,7 +93,10 @@ fn seeds(keys: &mut Keys) -> Result<(), StudyError> {
             Ok(())
         }
         (_, None) => Err(wrong(&source, "both `seeds` and a list of `seed` are given; keep only one".into())),
-        _ => Err(wrong(&source, format!("seeds = {count}: the number of seeds is a positive whole number"))),
+        _ => {
+            let problem = format!("seeds = {count}: choose a positive whole number, at most {MOST_RUNS}");
+            Err(wrong(&source, problem))
+        }
     }
 }
 

@@ -243,3 +243,19 @@ impl Sweep {
         self.path.join(format!("runs/{index:04}/error.txt"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_run_at_a_time_is_one_at_a_time() {
+        let keys = "rounds = 1\n[world]\nnodes = 3\nmechanism = \"linear\"\nobservations = 20\n\
+                    [posterior]\nkind = \"bootstrap\"\ndraws = 3\n[design]\nstrategy = \"random\"\nbatch = 1\n";
+        let place = tempfile::tempdir().unwrap();
+        let keys = Keys::parse(keys, "test").unwrap();
+        let sweep = Sweep::create(&place.path().join("study"), &keys).unwrap();
+        let outcomes = sweep.run_all(0, &(), &|_, _| {}, &|_, _| {}).unwrap();
+        assert!(matches!(outcomes[..], [(0, Outcome::Finished)]));
+    }
+}

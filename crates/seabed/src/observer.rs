@@ -4,10 +4,10 @@
 //! Everything that may take longer than a second takes an `&dyn Observer`. Progress bars, Ctrl-C, a page in a browser
 //! and a notebook all use this one trait; `&()` ignores progress and never stops anything.
 
-use std::fmt;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
+use std::{fmt, fs};
 
 /// How far a piece of work has got.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +47,23 @@ impl Effort {
     pub fn then(self, next: Self) -> Self {
         Self { seconds: self.seconds + next.seconds, bytes: self.bytes.max(next.bytes) }
     }
+}
+
+/// The memory that this process can have, in bytes, where the system tells it: what the computer has, or less if the
+/// container is given less.
+pub fn memory() -> Option<f64> {
+    // Asked for every table that is read.
+    static KNOWN: OnceLock<Option<f64>> = OnceLock::new();
+    *KNOWN.get_or_init(told_memory)
+}
+
+fn told_memory() -> Option<f64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let all = line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0;
+    let given = fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    // Without a limit it says `max`.
+    Some(given.and_then(|text| text.trim().parse::<f64>().ok()).map_or(all, |given| given.min(all)))
 }
 
 /// The observer asked the work to stop.

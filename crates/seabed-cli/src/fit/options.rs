@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use seabed::data::{Dataset, read_graph};
 use seabed::graph::Dag;
 use seabed::posterior::bootstrap::GiesOptions;
-use seabed::posterior::dibs::{Estimator, GraphPrior, Noise, Weighting};
+use seabed::posterior::dibs::{Estimator, Family, GraphPrior, Noise, Weighting};
 use seabed::posterior::mcmc::{EdgePrior, Trust};
 use seabed::posterior::{Posterior, PosteriorKind, PosteriorSettings};
 
@@ -187,7 +187,13 @@ impl Options {
                     Some(PriorName::Sf) => GraphPrior::Sf,
                     _ => GraphPrior::Er { edges_per_node },
                 };
-                self.chains_option().or(self.bootstrap_option()).or(self.draws.map(|_| "--draws"))
+                // Where parameters are integrated out, so is the noise, and only there graphs have a posterior to walk under.
+                let of_other_family = match dibs.family {
+                    Family::Bge => self.noise.map(|_| "--noise"),
+                    _ => self.walk.map(|_| "--walk"),
+                };
+                let others = self.chains_option().or(self.bootstrap_option()).or(of_other_family);
+                others.or(self.draws.map(|_| "--draws"))
             }
             Posterior::Bootstrap(bootstrap) => {
                 set(&mut bootstrap.draws, &self.draws);
@@ -212,6 +218,11 @@ impl Options {
         if let Some(option) = misplaced {
             return Err(Failure::Input(anyhow::anyhow!(
                 "{option} does not apply to this --posterior; see --help"
+            )));
+        }
+        if self.edges_per_node.is_some() && matches!(self.prior, Some(PriorName::Sf)) {
+            return Err(Failure::Input(anyhow::anyhow!(
+                "--edges-per-node does not apply to --prior sf; leave one of them out"
             )));
         }
         posterior.check()?;

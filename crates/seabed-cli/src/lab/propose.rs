@@ -15,7 +15,7 @@ use super::{Campaign, Opener, describe, input_error, print};
 use crate::checks;
 use crate::design::parse_goal;
 use crate::failure::Failure;
-use crate::outputs::check_effort;
+use crate::outputs::ForceWork;
 use crate::progress::{Bar, stop_on_interrupt};
 use crate::read::warn;
 use crate::strategy::StrategyOptions;
@@ -68,9 +68,8 @@ pub struct Propose {
     /// A note for the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     note: String,
-    /// Begin work that looks too large for this computer.
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    force: ForceWork,
     /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
@@ -95,8 +94,7 @@ pub fn propose(arguments: &Propose, open: &Opener) -> Result<(), Failure> {
     }
     let state = lab.state()?;
     let mut request = request(arguments, &state)?;
-    let (rows, variables) = (state.rows().count(), state.variables.names().len());
-    check_effort(request.posterior.check(None)?.effort(rows, variables), arguments.force)?;
+    arguments.force.check_effort(lab.effort(&state, &request, true)?)?;
     stop_on_interrupt();
     let proposed = match lab.propose(&request, &arguments.note, &Bar::new()) {
         // Now and then a fit by Markov chains has to leave out the graphs.

@@ -6,6 +6,7 @@ use seabed_lab::{Edge, LabEffect, Summary};
 use super::{Campaign, Opener, describe, print};
 use crate::checks;
 use crate::failure::Failure;
+use crate::outputs::ForceWork;
 use crate::progress::{Bar, stop_on_interrupt};
 use crate::wording::short;
 
@@ -21,6 +22,8 @@ pub struct Status {
     /// proposing it.
     #[arg(long)]
     next: bool,
+    #[command(flatten)]
+    force: ForceWork,
     /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
@@ -32,6 +35,8 @@ const MOST_SHOWN: usize = 20;
 pub fn status(arguments: &Status, open: &Opener) -> Result<(), Failure> {
     let mut lab = open.open(&arguments.file.campaign)?;
     let summary = if arguments.fit || arguments.next {
+        let state = lab.state()?;
+        arguments.force.check_effort(lab.effort(&state, &state.last_request(), arguments.next)?)?;
         stop_on_interrupt();
         lab.learned_summary(arguments.next, &Bar::new())?
     } else {

@@ -88,9 +88,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let intervention = arguments.intervention(&world)?;
     let others = [(&arguments.save_network, Kind::Network), (&arguments.save_graph, Kind::Graph)];
     let input = arguments.network.as_deref();
-    check_outputs(&arguments.force, arguments.out.as_deref(), world.names(), &others, input)?;
-    let stream = noise_of(Seed::new(arguments.seed), &intervention, world.names());
-    let data = world.experiment(&intervention, n as usize, stream)?;
+    let draw = || {
+        let stream = noise_of(Seed::new(arguments.seed), &intervention, world.names());
+        world.experiment(&intervention, n as usize, stream)
+    };
+    check_outputs(&arguments.force, arguments.out.as_deref(), &|| draw().ok(), &others, input)?;
+    let data = draw()?;
 
     // The input is fully checked: now write the files, the data last.
     if let Some(path) = &arguments.save_network {

@@ -26,6 +26,28 @@ fn rows_of_an_experiment_stand_together_when_they_are_chosen_automatically() {
     assert_eq!(serde_json::json!(proposed)["batch"][0]["rows"], 5);
 }
 
+/// What is learned already takes nothing, and a design adds to what a fit takes.
+#[test]
+fn the_work_to_come_is_estimated() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, mut lab) = new_lab(folder.path());
+    add(&mut lab, folder.path(), &observations(25, 5), false).unwrap();
+    let ask = request(2, 1);
+    let effort = |lab: &Lab, ask: &ProposalRequest, with_design: bool| {
+        lab.effort(&lab.state().unwrap(), ask, with_design).unwrap().seconds
+    };
+    let (fit, both) = (effort(&lab, &ask, false), effort(&lab, &ask, true));
+    assert!(0.0 < fit && fit < both && both < 1.0, "{fit} {both}");
+    let mut many = ask.clone();
+    many.posterior.kind = PosteriorKind::McmcLinear;
+    many.posterior.draws = 3000;
+    many.design.samples = 1000;
+    assert!(effort(&lab, &many, true) > 10.0 * effort(&lab, &many, false));
+    propose(&mut lab, &ask).unwrap();
+    assert_eq!(effort(&lab, &ask, false), 0.0);
+    assert_eq!(lab.state().unwrap().last_request(), ask);
+}
+
 #[test]
 fn a_stopped_fit_continues_and_ends_the_same() {
     // Chains are stopped while sets of parents are scored, and later.
@@ -311,6 +333,7 @@ fn graphs_are_stored_with_the_belief() {
         let models = seabed::Ensemble::from_bytes(&stored, "belief").unwrap().to_npz();
         let old = "UPDATE belief SET ensemble = ?1, summary = json_remove(summary, '$.graphs')";
         file.execute(old, [&models]).unwrap();
+        file.execute_batch("ALTER TABLE belief DROP COLUMN digest; PRAGMA user_version = 2;").unwrap();
         drop(file);
         let mut older = Lab::open(&copy, WAIT).unwrap();
         assert_eq!(older.check().unwrap(), Vec::<String>::new());

@@ -134,3 +134,19 @@ fn a_changed_value_is_found() {
         assert!(problems.contains(&expected), "{sql}: {problems:?}");
     }
 }
+
+/// What was learned is derived, but status and reports are made from it.
+#[test]
+fn a_changed_summary_of_a_belief_is_found_and_never_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, mut lab) = new_lab(folder.path());
+    add(&mut lab, folder.path(), &observations(25, 1), false).unwrap();
+    propose(&mut lab, &request(1, 1)).unwrap();
+    assert_eq!(lab.check().unwrap(), Vec::<String>::new());
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("UPDATE belief SET summary = json_replace(summary, '$.rows', 26)").unwrap();
+    let said = "the summary of belief 1 was changed afterwards";
+    assert_eq!(lab.check().unwrap(), [said]);
+    let error = lab.summary().unwrap_err();
+    assert!(matches!(error, LabError::Damaged { .. }) && error.to_string().contains(said), "{error}");
+}

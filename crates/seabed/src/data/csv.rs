@@ -11,7 +11,7 @@ use super::cell::{Held, Numbers};
 use super::dataset::Dataset;
 use super::error::DataError;
 use super::layout::{Layout, ReadOptions, Role, blank_name};
-use super::loaded::Loaded;
+use super::loaded::{Loaded, check_values, most_values};
 use super::missing::Gaps;
 use super::names::TARGETS_COLUMN;
 use super::number::Decimal;
@@ -60,7 +60,9 @@ pub(super) fn part_from(
     let mut columns: Vec<Vec<f64>> = vec![Vec::new(); layout.names.len()];
     let mut targets = TargetColumn::new(&layout.names);
     let (mut gaps, mut problems) = (Gaps::default(), Problems::default());
+    let (width, most) = (columns.len() as u64, most_values());
     while rows.advance()? {
+        check_values(source_name, columns[0].len() as u64 * width, most)?;
         let cells = rows.cells();
         if cells.iter().all(|cell| cell.trim_ascii().is_empty()) {
             continue;

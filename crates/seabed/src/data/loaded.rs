@@ -1,6 +1,7 @@
 //! The result of reading a table: the data, and warnings.
 
 use crate::graph::NodeSet;
+use crate::observer::memory;
 
 use super::cell::like_targets;
 use super::dataset::Dataset;
@@ -48,6 +49,22 @@ pub enum DataWarning {
     /// Rows with missing values.
     #[error("{0}")]
     SetAside(SetAside),
+}
+
+/// Bytes of a value while a table is read: columns that grow are held twice.
+const BYTES_OF_A_VALUE: f64 = 16.0;
+
+/// The most values of a table that fit in the memory of this computer; any number where that is not known.
+pub(super) fn most_values() -> u64 {
+    memory().map_or(u64::MAX, |bytes| (bytes / BYTES_OF_A_VALUE) as u64)
+}
+
+/// Refuses a table of more values than the limit.
+pub(super) fn check_values(file: &str, found: u64, limit: u64) -> Result<(), DataError> {
+    if found <= limit {
+        return Ok(());
+    }
+    Err(DataError::TooMany { file: file.to_string(), what: "values", found, limit })
 }
 
 impl Loaded {
@@ -99,4 +116,16 @@ fn counts_rows(column: &[f64]) -> bool {
     let first = column[0];
     (first == 0.0 || first == 1.0)
         && column.iter().enumerate().all(|(row, &value)| value == first + row as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_that_do_not_fit_are_refused_with_the_limit() {
+        assert!(check_values("d.csv", most_values(), most_values()).is_ok());
+        let refusal = check_values("d.csv", 11, 10).unwrap_err().to_string();
+        assert_eq!(refusal, "d.csv: too many values (11); the limit is 10");
+    }
 }

@@ -24,7 +24,7 @@ use super::dataset::Dataset;
 use super::decoder::decoded;
 use super::error::DataError;
 use super::layout::{Layout, ReadOptions, Role, blank_name};
-use super::loaded::{DataWarning, Loaded};
+use super::loaded::{DataWarning, Loaded, check_values, most_values};
 use super::missing::{Absent, Gaps};
 use super::names::{TARGETS_COLUMN, trimmed};
 use super::targets::TargetColumn;
@@ -36,7 +36,7 @@ const BATCH: usize = 1 << 13;
 /// Rows that are written together.
 const ROW_GROUP: usize = 1 << 20;
 
-/// The most values that are read: a few bytes of a Parquet file can stand for any number of them.
+/// The most values that are read, whatever the memory: a few bytes of a Parquet file can stand for any number of them.
 const MOST_VALUES: u64 = 1 << 29;
 
 /// Reads a Parquet file; nothing nested, numbers of any type, targets as text.
@@ -192,10 +192,7 @@ fn check_size(metadata: &ParquetMetaData, layout: &Layout, file: &str) -> Result
     let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(u64::MAX));
     let rows = rows.fold(0, u64::saturating_add);
     let found = rows.saturating_mul(layout.names.len() as u64);
-    if found > MOST_VALUES {
-        let file = file.to_string();
-        return Err(DataError::TooMany { file, what: "values", found, limit: MOST_VALUES });
-    }
+    check_values(file, found, MOST_VALUES.min(most_values()))?;
     Ok(rows as usize)
 }
 

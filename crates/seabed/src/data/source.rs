@@ -10,6 +10,8 @@ use super::error::DataError;
 use super::layout::ReadOptions;
 use super::number::Decimal;
 use super::records::Records;
+#[cfg(feature = "gzip")]
+use crate::observer::memory;
 
 /// How much of a file is looked at before it is read.
 const HEAD: usize = 1 << 20;
@@ -118,17 +120,20 @@ fn declared(head: &mut Vec<u8>) -> Option<Separator> {
 
 #[cfg(feature = "gzip")]
 fn uncompressed<'a>(reader: Box<dyn Read + 'a>, _file: &str) -> Result<Box<dyn Read + 'a>, DataError> {
-    Ok(Box::new(Limited { reader: flate2::read::MultiGzDecoder::new(reader), left: MOST_UNCOMPRESSED }))
+    // The cells of a form stay text until all are read.
+    let most = memory().map_or(MOST_UNCOMPRESSED, |bytes| MOST_UNCOMPRESSED.min((bytes / 4.0) as u64));
+    Ok(Box::new(Limited { reader: flate2::read::MultiGzDecoder::new(reader), most, left: most }))
 }
 
-/// The most bytes of a compressed table: a thousandth of them can stand for any table of equal lines.
+/// The most bytes of a compressed table, whatever the memory: a thousandth of them can stand for any table of equal lines.
 #[cfg(feature = "gzip")]
 const MOST_UNCOMPRESSED: u64 = 4_000_000_000;
 
-/// What is read, an error once it is more than is left.
+/// What is read, an error once it is more than is left of what is allowed.
 #[cfg(feature = "gzip")]
 struct Limited<R> {
     reader: R,
+    most: u64,
     left: u64,
 }
 
@@ -138,9 +143,10 @@ impl<R: Read> Read for Limited<R> {
         let read = self.reader.read(into)?;
         let left = self.left.checked_sub(read as u64);
         self.left = left.ok_or_else(|| {
-            io::Error::other(
-                "it is larger than 4 GB once it is uncompressed; if that is right, uncompress it first",
-            )
+            io::Error::other(format!(
+                "it is larger than {:.1} GB once it is uncompressed; if that is right, uncompress it first",
+                self.most as f64 / 1e9
+            ))
         })?;
         Ok(read)
     }
@@ -222,8 +228,10 @@ mod tests {
 
     #[test]
     fn what_grows_beyond_the_limit_is_refused_and_not_cut() {
-        let all = |left: u64| io::read_to_string(Limited { reader: &b"a,b\n1,2\n"[..], left });
+        let all = |left: u64| {
+            io::read_to_string(Limited { reader: &b"a,b\n1,2\n"[..], most: MOST_UNCOMPRESSED, left })
+        };
         assert_eq!(all(8).unwrap(), "a,b\n1,2\n");
-        assert!(all(7).unwrap_err().to_string().contains("larger than 4 GB"));
+        assert!(all(7).unwrap_err().to_string().contains("larger than 4.0 GB"));
     }
 }

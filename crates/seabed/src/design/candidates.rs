@@ -35,7 +35,14 @@ const REFINED_TARGETS: usize = 3;
 pub(super) fn most_candidates(constraints: &Constraints, values: &Values, evaluations: usize) -> usize {
     let targets = constraints.targets().count();
     let singles = targets.saturating_mul(values.most(evaluations));
-    singles.saturating_add((constraints.max_targets - 1).saturating_mul(BEST_SINGLES * targets))
+    singles.saturating_add(most_sets(constraints, targets))
+}
+
+/// The most designs of one table that set several targets, of so many; constraints that are not checked yet may allow none or
+/// any number at once.
+fn most_sets(constraints: &Constraints, targets: usize) -> usize {
+    let sizes = constraints.max_targets.min(targets).saturating_sub(1);
+    sizes.saturating_mul(BEST_SINGLES * targets)
 }
 
 /// The designs of one table, about, where those that set one target are screened first: what those that are evaluated only
@@ -47,7 +54,7 @@ pub(super) fn usual_candidates(
 ) -> (usize, usize) {
     let all = constraints.targets().count();
     let targets = all.min(MOST_TARGETS);
-    let sets = (constraints.max_targets - 1).saturating_mul(BEST_SINGLES * all);
+    let sets = most_sets(constraints, all);
     if *values != Values::Refined {
         return (0, targets.saturating_mul(values.most(evaluations)).saturating_add(sets));
     }

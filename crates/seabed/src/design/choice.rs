@@ -26,6 +26,9 @@ const OWN_WORK: usize = 2;
 const GRAPH_SECONDS: f64 = 1e-7;
 const MODEL_SECONDS: f64 = 1e-9;
 
+/// Bytes of one pair of draws and outcome: its log-density under a design, under those chosen before it, and under both.
+const MODEL_BYTES: f64 = 24.0;
+
 const NOTHING: Information = Information { nats: 0.0, standard_error: 0.0 };
 
 impl Designer {
@@ -109,21 +112,28 @@ impl Designer {
         Ok(batch.finite()?.relabelled(names, &by_name.from))
     }
 
-    /// What [`design`](Self::design) will take, about, whatever the strategy finds: most of the time goes into designs that are
-    /// looked at.
-    pub fn effort<'b>(&self, belief: impl Into<Belief<'b>>, constraints: &Constraints) -> Effort {
-        let belief = belief.into();
-        let utility = self.strategy.parts().0;
-        let designs = self.work(constraints, 0, belief.models.draws().len()).expected as f64;
-        let (d, m) = (belief.models.names().len() as f64, self.samples as f64);
-        let of_design = if utility.needs_graphs() {
-            // Each path predicts a row under every design that is still in the race.
-            GRAPH_SECONDS * m * d * d
+    /// What [`design`](Self::design) will take, about, under a belief of so many models, whatever the strategy finds: most of
+    /// the time goes into designs that are looked at.
+    pub fn effort(&self, models: usize, constraints: &Constraints) -> Effort {
+        self.effort_of(self.work(constraints, 0, models).expected, models, constraints.variables.len())
+    }
+
+    /// What [`score`](Self::score) will take, about, for so many designs under a belief of so many models.
+    pub fn score_effort(&self, designs: usize, models: usize, variables: usize) -> Effort {
+        self.effort_of(self.own_work(designs), models, variables)
+    }
+
+    /// What it takes to look at this many designs, each of their rows counted.
+    fn effort_of(&self, designs: usize, models: usize, variables: usize) -> Effort {
+        let [c, d, m] = [models, variables, self.samples].map(|count| count as f64);
+        let (of_design, bytes) = if self.strategy.parts().0.needs_graphs() {
+            // Each path predicts a row under every design that is still in the race. What the paths keep has a limit of its own.
+            (GRAPH_SECONDS * m * d * d, 0.0)
         } else {
             // Every draw explains the outcomes of every draw.
-            MODEL_SECONDS * (belief.models.draws().len() as f64).powi(2) * m * d
+            (MODEL_SECONDS * c * c * m * d, MODEL_BYTES * c * c * m)
         };
-        Effort { seconds: designs * of_design, bytes: 0.0 }
+        Effort { seconds: designs as f64 * of_design, bytes }
     }
 
     /// Information of given designs, each on its own.
@@ -137,8 +147,8 @@ impl Designer {
         let belief = belief.into();
         self.check_for(belief, designs.len())?;
         check_variables("a design", designs, belief.models.names().len())?;
-        let designs_with_rows = OWN_WORK * designs.len() * self.replicates.at_a_time();
-        let work = Work::new(observer, Designs::exactly(designs_with_rows), self.paths(belief))?;
+        let designs_with_rows = Designs::exactly(self.own_work(designs.len()));
+        let work = Work::new(observer, designs_with_rows, self.paths(belief))?;
         let (utility, _) = self.strategy.parts();
         let mut evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
         evaluator.start_round(0)?;
@@ -158,8 +168,8 @@ impl Designer {
         let belief = belief.into();
         self.check_for(belief, designs.len())?;
         check_variables("a design", designs, belief.models.names().len())?;
-        let designs_with_rows = OWN_WORK * designs.len() * self.replicates.at_a_time();
-        let work = Work::new(observer, Designs::exactly(designs_with_rows), self.paths(belief))?;
+        let designs_with_rows = Designs::exactly(self.own_work(designs.len()));
+        let work = Work::new(observer, designs_with_rows, self.paths(belief))?;
         let (utility, _) = self.strategy.parts();
         let evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
         let verdict = evaluator.judge(&self.experiments(designs))?;
@@ -216,7 +226,7 @@ impl Designer {
         let values = self.strategy.values(&self.values);
         let rows = self.replicates.at_a_time();
         // A chosen design is simulated once more, and its part of the finished batch on its own and with the others.
-        let own = pending + OWN_WORK * self.batch * rows;
+        let own = pending + self.own_work(self.batch);
         let most = most_candidates(constraints, &values, self.evaluations);
         let (rough, full, thinned) = if utility.needs_graphs() {
             let (rough, full) = usual_candidates(constraints, &values, self.evaluations);
@@ -231,6 +241,11 @@ impl Designer {
             most: looked_at(most).saturating_add(own),
             expected: usual.saturating_add(roughly).saturating_add(own),
         }
+    }
+
+    /// Rows of so many designs, each as often as it is looked at when they are given.
+    fn own_work(&self, designs: usize) -> usize {
+        OWN_WORK * designs * self.replicates.at_a_time()
     }
 
     /// Simulations that a design is evaluated under.

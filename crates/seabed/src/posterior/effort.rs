@@ -14,6 +14,9 @@ const NUMBER: f64 = 8.0;
 /// Bytes of one variable of one model that was drawn, with its graph.
 const MODEL_NODE: f64 = 200.0;
 
+/// Bootstrap draws that differ, about, however many are made.
+const MOST_DIFFERENT: usize = 1000;
+
 impl Posterior {
     /// What a fit of data of this size will take.
     pub fn effort(&self, rows: usize, variables: usize) -> Effort {
@@ -25,6 +28,24 @@ impl Posterior {
             Self::Mcmc(settings) => of_mcmc(settings, n, d),
         };
         Effort { bytes: work.bytes + data, ..work }
+    }
+
+    /// Models that a fit of so many variables gives, about: what a design after it will compare.
+    pub fn models(&self, variables: usize) -> usize {
+        match self {
+            // Equal draws are one model, and there are only so many graphs of a few variables.
+            Self::Bootstrap(settings) => settings.draws.min(match variables {
+                0..=2 => 3,
+                3 => 25,
+                4 => 543,
+                _ => MOST_DIFFERENT,
+            }),
+            Self::Dibs(settings) if settings.family == dibs::Family::Bge => {
+                settings.particles * settings.walk.max(1)
+            }
+            Self::Dibs(settings) => settings.particles,
+            Self::Mcmc(settings) => settings.draws,
+        }
     }
 }
 
@@ -100,6 +121,14 @@ mod tests {
             let usual = of(kind, |_| {}, 500, 20);
             assert!(usual.seconds < 7200.0 && usual.bytes < 1e9, "{kind:?} {usual:?}");
         }
+        // As in the tests of these posteriors.
+        let models = |kind: PosteriorKind, variables: usize| {
+            let settings =
+                PosteriorSettings { draws: 10_000, particles: 3, ..PosteriorSettings::for_own_data(kind) };
+            settings.check(None).unwrap().models(variables)
+        };
+        assert_eq!([PosteriorKind::DibsBge, PosteriorKind::DibsLinear].map(|kind| models(kind, 4)), [15, 3]);
+        assert_eq!([3, 50].map(|variables| models(PosteriorKind::Bootstrap, variables)), [25, 1000]);
         let day = 86_400.0;
         assert!(of(PosteriorKind::DibsLinear, |_| {}, 20, 10_000).bytes > 1e11);
         assert!(of(PosteriorKind::Bootstrap, |_| {}, 20, 10_000).seconds > day);

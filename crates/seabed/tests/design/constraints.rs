@@ -104,6 +104,11 @@ fn impossible_constraints_say_why() {
     assert!(
         Designer { samples: 10, ..Designer::default() }.design(&ensemble, &many, Seed::new(1), &()).is_ok()
     );
+    // Estimates come before the constraints are checked.
+    let none = Constraints { max_targets: 0, ..many.clone() };
+    for constraints in [many, none] {
+        assert!(Designer::default().effort(3, &constraints).seconds < 60.0);
+    }
 }
 
 /// A slow twin with a variable that was set in some rows, one that never varied and one that was always set.

@@ -56,6 +56,7 @@ impl State {
         } else if self.knowledge != *knowledge {
             StateMismatch::Knowledge
         } else if self.drawn.len() != self.settings.draws
+            || self.settings.search.start.as_ref().is_some_and(|start| start.len() != data.variables())
             || self.drawn.iter().flatten().any(|drawn| !drawn.matches(data, knowledge))
         {
             StateMismatch::Damaged

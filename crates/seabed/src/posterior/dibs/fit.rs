@@ -8,7 +8,7 @@ use crate::data::Dataset;
 use crate::num::random::Seed;
 use crate::observer::{Observer, report};
 use crate::posterior::error::check_rows;
-use crate::posterior::{self, FitError, Knowledge, StateMismatch, UnusableData};
+use crate::posterior::{self, FitError, Knowledge, StateMismatch};
 use crate::scm::ByName;
 
 /// Where the fit starts.
@@ -91,14 +91,13 @@ impl Dibs {
             }
             let go_on = report_progress(&state, observer) && observer.checkpoint(&|| saved(&state).to_json());
             if !go_on && state.left > 0 {
+                state.check_finite()?;
                 return Err(FitError::Stopped(Box::new(saved(&state))));
             }
         }
         let end = if state.watch.fired { End::Quiet } else { End::Steps };
-        if !state.is_finite() {
-            return Err(UnusableData::StepNotFinite { step: state.step }.into());
-        }
-        let models = result::models(&state, &problem, &sorted, data.names(), &by_name);
+        state.check_finite()?;
+        let models = result::models(&state, &problem, &sorted, data.names(), &by_name)?;
         Ok(DibsFit {
             ensemble: models.ensemble,
             repaired: models.repaired,

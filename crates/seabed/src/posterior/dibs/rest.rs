@@ -49,7 +49,7 @@ impl Watch {
         for (sum, p) in self.filling.iter_mut().zip(probabilities) {
             *sum += p / WINDOW as f64;
         }
-        self.filled += 1;
+        self.filled = self.filled.saturating_add(1);
         if self.filled < WINDOW {
             return false;
         }
@@ -58,11 +58,15 @@ impl Watch {
         if self.windows.len() > WINDOWS {
             self.windows.remove(0);
         }
-        let Some(first) = history.len().checked_sub(WINDOW * WINDOWS) else { return false };
+        let (Some(first), Some(newest)) =
+            (history.len().checked_sub(WINDOW * WINDOWS), self.windows.get(WINDOWS - 1))
+        else {
+            return false;
+        };
         let recent = &history[first..];
         let last = &recent[WINDOW * (WINDOWS - 1)..];
         let jitter = mean(recent, |measured| measured.change);
-        moved(&self.windows[0], &self.windows[WINDOWS - 1]) < EDGES.max(JITTERS * jitter)
+        moved(&self.windows[0], newest) < EDGES.max(JITTERS * jitter)
             && mean(last, |measured| measured.cyclic) <= CYCLIC
             && mean(last, |measured| measured.undecided) < UNDECIDED
             && is_level(recent, LOG_JOINT * numbers as f64)

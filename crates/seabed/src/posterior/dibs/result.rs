@@ -13,8 +13,9 @@ use crate::graph::{Dag, Node, NodeSet};
 use crate::num::log_sum_exp;
 use crate::num::parallel::ordered_map_indices;
 use crate::num::random::{Draws, Purpose};
+use crate::posterior::UnusableData;
 use crate::posterior::fit::{self, Fit};
-use crate::scm::{ByName, Ensemble, Linear, Mechanism, Mlp, Scm};
+use crate::scm::{ByName, Ensemble, Linear, Mechanism, Mlp, Scm, ScmError};
 
 /// A posterior and how it was reached.
 #[derive(Clone, Debug)]
@@ -89,14 +90,16 @@ pub(super) struct Models {
 /// A draw with a weight below this is left out: it would make no difference.
 const LEAST_WEIGHT: f64 = 1e-12;
 
-/// The models of sorted data, with the variables in the order of `names`.
+/// The models of sorted data, with the variables in the order of `names`. Particles of a resumed state may be anywhere, even
+/// where a model leaves the range of numbers.
 pub(super) fn models(
     state: &State,
     problem: &Problem,
     sorted: &Dataset,
     names: &Names,
     by_name: &ByName,
-) -> Models {
+) -> Result<Models, UnusableData> {
+    let beyond = || UnusableData::StepNotFinite { step: state.step };
     let nodes = state.names.len();
     let mut repaired = 0;
     let mut log_joints = Vec::new();
@@ -126,9 +129,13 @@ pub(super) fn models(
                 edges[to * nodes + from] = 1.0;
             }
             let of_graph = state.settings.prior.add_gradient(&edges, nodes, &mut vec![0.0; nodes * nodes]);
-            log_joints.push(problem.log_joint(&parents, &particle.theta) + of_graph);
+            let log_joint = problem.log_joint(&parents, &particle.theta) + of_graph;
+            if !log_joint.is_finite() {
+                return Err(beyond());
+            }
+            log_joints.push(log_joint);
             let scm = model(problem, &dag, &particle.theta, sorted, &mut draws);
-            let scm = scm.rescaled(&means, &scales).expect("finite parameters in finite units");
+            let scm = scm.and_then(|scm| scm.rescaled(&means, &scales)).map_err(|_| beyond())?;
             drawn.push((dag, scm.reordered(names, &by_name.to)));
         }
     }
@@ -140,7 +147,7 @@ pub(super) fn models(
         .map(|((_, scm), weight)| (scm, weight))
         .unzip();
     let ensemble = Ensemble::new(kept, weights).expect("the largest weight is positive");
-    Models { ensemble, repaired, log_joints }
+    Ok(Models { ensemble, repaired, log_joints })
 }
 
 fn weights(state: &State, problem: &Problem, drawn: &[(Dag, Scm)], log_joints: &[f64]) -> Vec<f64> {
@@ -206,7 +213,13 @@ fn reachable(parents: &[NodeSet]) -> Vec<NodeSet> {
 }
 
 /// The model of a graph, in the units inside.
-fn model(problem: &Problem, dag: &Dag, theta: &[f64], sorted: &Dataset, draws: &mut Draws) -> Scm {
+fn model(
+    problem: &Problem,
+    dag: &Dag,
+    theta: &[f64],
+    sorted: &Dataset,
+    draws: &mut Draws,
+) -> Result<Scm, ScmError> {
     let (mechanisms, noise_sd) = (0..dag.len())
         .map(|node| {
             let (mechanism, variance) = match &problem.terms {
@@ -222,7 +235,7 @@ fn model(problem: &Problem, dag: &Dag, theta: &[f64], sorted: &Dataset, draws: &
             (mechanism, variance.sqrt())
         })
         .unzip();
-    Scm::new(sorted.names().clone(), dag.clone(), mechanisms, noise_sd).expect("parameters stayed finite")
+    Scm::new(sorted.names().clone(), dag.clone(), mechanisms, noise_sd)
 }
 
 fn mechanism(layout: &Layout, theta: &[f64], parents: &NodeSet) -> (Mechanism, f64) {

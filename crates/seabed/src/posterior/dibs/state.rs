@@ -7,7 +7,7 @@ use super::estimator::{Problem, Sampling, Terms, estimate};
 use super::latent::{by_latent, scores};
 use super::prepare::Units;
 use super::rest::{Watch, moved};
-use super::settings::Dibs;
+use super::settings::{Dibs, MOST_STEPS};
 use super::svgd::{Gradient, Kernel, Particle, STEP, directions};
 use crate::data::Dataset;
 use crate::graph::Dag;
@@ -70,6 +70,9 @@ const SETTLING: f64 = 0.1;
 
 /// The exponential of a larger one, or of its opposite, is no number to compute with.
 const MOST_LOG_VARIANCE: f64 = 600.0;
+
+/// No number of rounds comes near this.
+const MOST_STEPS_EVER: u64 = 1 << 60;
 
 /// A warm start takes the annealing back to this fraction of where it had arrived.
 const WARM: f64 = 0.5;
@@ -266,10 +269,12 @@ impl State {
         Ok(())
     }
 
-    /// Are all numbers of all particles finite?
-    pub(super) fn is_finite(&self) -> bool {
-        let finite = |particle: &Particle| particle.z.iter().chain(&particle.theta).all(|x| x.is_finite());
-        self.particles.iter().all(finite)
+    /// Nothing can continue from numbers that are not finite, and no file holds them.
+    pub(super) fn check_finite(&self) -> Result<(), UnusableData> {
+        if self.clock.is_finite() && self.particles.iter().all(Particle::is_finite) {
+            return Ok(());
+        }
+        Err(UnusableData::StepNotFinite { step: self.step })
     }
 }
 
@@ -305,13 +310,14 @@ impl State {
             particle.z.len() == 2 * nodes * nodes
                 && particle.theta.len() == parameters
                 && particle.squares.len() == particle.z.len() + parameters
-                && particle.z.iter().chain(&particle.theta).chain(&particle.squares).all(|x| x.is_finite())
+                && particle.is_finite()
                 && noise(&particle.theta)
         };
         let units = self.units.means.iter().all(|mean| mean.is_finite())
             && self.units.scales.iter().all(|scale| *scale > 0.0 && scale.is_finite());
         let annealing = self.clock >= 0.0 && self.clock.is_finite() && self.rate.is_finite();
-        if !(annealing && units && self.particles.iter().all(whole)) {
+        let counts = self.left <= MOST_STEPS as u64 && self.step <= MOST_STEPS_EVER;
+        if !(annealing && counts && units && self.particles.iter().all(whole)) {
             return Err(StateMismatch::Damaged.into());
         }
         Ok(())

@@ -25,6 +25,13 @@ pub struct Particle {
     pub(super) squares: Vec<f64>,
 }
 
+impl Particle {
+    /// Are all its numbers finite?
+    pub(super) fn is_finite(&self) -> bool {
+        self.z.iter().chain(&self.theta).chain(&self.squares).all(|x| x.is_finite())
+    }
+}
+
 /// The gradient of the log-density at a particle.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Gradient {

@@ -73,8 +73,8 @@ impl Walker<'_> {
         let of_to = with(to, from);
         let of_from = if turn { with(from, to) } else { self.scores[from] };
         let gain = of_to + of_from - self.scores[to] - self.scores[from];
-        // Comparing two scores takes less time than looking for cycles.
-        if gain <= threshold {
+        // Comparing two scores takes less time than looking for cycles. Sets without a score are never taken.
+        if gain.is_nan() || gain <= threshold {
             return;
         }
         if there {

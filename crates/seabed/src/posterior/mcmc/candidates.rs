@@ -28,7 +28,8 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    fn all(&self) -> Mask {
+    /// Parents that the node may have beside the required ones.
+    pub fn all(&self) -> Mask {
         Mask::first(self.nodes) & !self.forbidden & !self.required
     }
 

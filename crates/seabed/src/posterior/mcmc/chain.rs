@@ -92,13 +92,27 @@ impl Chain {
     pub fn is_complete(&self, nodes: usize) -> bool {
         let fits =
             |graph: &Graph| graph.len() == nodes && graph.iter().all(|set| set.is_within(Mask::first(nodes)));
-        let acyclic =
-            |graph: &Graph| Dag::from_parents(graph.iter().map(|set| set.node_set(nodes)).collect()).is_ok();
-        let moving = || self.replicas.iter().chain([&self.now]);
         self.path.len() as u64 == self.sweeps
             && self.path.len() == self.scores.len()
-            && self.path.iter().chain(moving()).all(fits)
-            && moving().all(acyclic)
+            && self.path.iter().chain(self.moving()).all(fits)
+            && self.moving().all(is_acyclic)
+    }
+
+    /// Are all graphs of the path acyclic? Those of a complete chain that moved here are.
+    pub fn passed_only_dags(&self) -> bool {
+        let same_as_before = |place: usize| place > 0 && self.path[place] == self.path[place - 1];
+        (0..self.path.len()).all(|place| same_as_before(place) || is_acyclic(&self.path[place]))
+    }
+
+    /// Are these tables, which only ever grow, those that the chain and its replicas moved by?
+    pub fn is_within(&self, tables: &[ParentSets]) -> bool {
+        let known = |(set, table): (&Mask, &ParentSets)| table.score(*set).is_some();
+        self.path.iter().chain(self.moving()).all(|graph| graph.iter().zip(tables).all(known))
+    }
+
+    /// The graphs from which the chain and its replicas go on.
+    fn moving(&self) -> impl Iterator<Item = &Graph> {
+        self.replicas.iter().chain([&self.now])
     }
 
     /// Drops all but the last graphs.
@@ -107,6 +121,10 @@ impl Chain {
         self.path.drain(..gone);
         self.scores.drain(..gone);
     }
+}
+
+fn is_acyclic(graph: &Graph) -> bool {
+    Dag::from_parents(graph.iter().map(|set| set.node_set(graph.len())).collect()).is_ok()
 }
 
 /// Moves every node once to a new place among the layers, draws a graph for the layers, then redraws some pairs and edges.

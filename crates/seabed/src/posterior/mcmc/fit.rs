@@ -120,6 +120,12 @@ fn run(
     }
     for (known, limits) in state.nodes.iter_mut().zip(&limits) {
         // A state may come from a file: what is missing is computed again.
+        let possible = |candidates: candidates::Candidates| {
+            (candidates.all | Mask::of(candidates.greedy)).is_within(limits.all())
+        };
+        if !known.screened().is_none_or(possible) {
+            return Err(StateMismatch::Damaged.into());
+        }
         let scores = known.known();
         let complete =
             |candidates| candidates::sets(&candidates, limits).iter().all(|set| scores.contains_key(set));
@@ -142,6 +148,10 @@ fn run(
                 return Err(UnusableData::ScoreNotFinite { name: sorted.names()[node].clone() }.into());
             }
             tables.push(ParentSets::new(weighted, nodes));
+        }
+        let alone = |chain: &Chain| state.revisions >= MOST_REVISIONS || chain.replicas() == 0;
+        if !state.chains.iter().all(|chain| alone(chain) && chain.is_within(&tables)) {
+            return Err(StateMismatch::Damaged.into());
         }
         if state.chains.is_empty() {
             let start = |k: usize| Chain::start(&tables, knowledge.required(), stream.at(k as u64));

@@ -117,6 +117,9 @@ impl State {
         if self.knowledge != masks(knowledge) {
             return Err(StateMismatch::Knowledge.into());
         }
+        if !self.chains.iter().all(Chain::passed_only_dags) {
+            return Err(StateMismatch::Damaged.into());
+        }
         Ok(())
     }
 
@@ -135,6 +138,7 @@ impl State {
                 .iter()
                 .all(|chain| chain.is_complete(count) && chain.sweeps == self.sweeps() as u64)
             && self.sweeps() <= most_sweeps
+            && self.readmitted <= count * count
             && self.temperatures.iter().all(|temperature| *temperature > 1.0)
             && self.share.is_none_or(|share| Trust::Share(share).check().is_ok())
             && self
