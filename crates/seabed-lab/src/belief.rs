@@ -79,18 +79,19 @@ impl Lab {
         self.stored(&key(&data, state, posterior), false, &())
     }
 
-    /// The belief that a request needs after the rows in force, stored or fitted now. The observer watches the fit; a
-    /// stopped fit is continued the next time.
+    /// The belief that a request needs after the rows in force, stored or fitted now; `to_design` a batch from it, with the graphs
+    /// where its strategy needs them. The observer watches the fit; a stopped fit is continued the next time.
     pub(crate) fn fitted_belief(
         &mut self,
         state: &State,
         request: &ProposalRequest,
+        to_design: bool,
         observer: &dyn Observer,
     ) -> Result<Belief, LabError> {
         let (Some(data), set_aside) = state.data() else { return Err(LabError::NoData) };
         let settings = &request.posterior;
         let key = key(&data, state, settings);
-        let with_graphs = request.design.strategy.parts().0.needs_graphs();
+        let with_graphs = to_design && request.design.strategy.parts().0.needs_graphs();
         let stored = self.stored(&key, with_graphs, observer)?;
         let without_graphs = match stored {
             Some(belief) if with_graphs && belief.summary.graphs.is_none() => Some(belief),
@@ -178,7 +179,7 @@ impl Lab {
 
     /// The summary of a belief by its number.
     pub(super) fn summary_of(&self, id: i64) -> Result<BeliefSummary, LabError> {
-        self.parsed_summary(id, &self.belief_numbered(id)?.0)
+        self.parsed_summary(id, &self.summary_numbered(id)?)
     }
 
     fn parsed_summary(&self, id: i64, summary: &str) -> Result<BeliefSummary, LabError> {

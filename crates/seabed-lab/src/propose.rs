@@ -192,7 +192,7 @@ impl Lab {
         for _ in 0..MOST_TRIES {
             let state = self.state()?;
             request.check(state.variables.names())?;
-            let belief = self.fitted_belief(&state, request, observer)?;
+            let belief = self.fitted_belief(&state, request, true, observer)?;
             let (designed, settings) = designed(&state, &belief, request, observer)?;
             let kept = self.change(|change, now| {
                 // If others have changed the campaign meanwhile, the batch is designed again.
@@ -257,11 +257,7 @@ pub(crate) fn designed(
 }
 
 fn in_laboratory_units(batch: &Batch, state: &State, seconds: f64) -> DesignRecord {
-    let names = state.variables.names();
-    let named = |design: &Intervention| -> Vec<(String, f64)> {
-        let settings = state.variables.to_laboratory(design);
-        settings.into_iter().map(|(node, value)| (names[node].clone(), value)).collect()
-    };
+    let named = |design: &Intervention| state.named(&state.variables.to_laboratory(design));
     let mut designed = DesignRecord::new(batch, seconds);
     for (experiment, chosen) in designed.batch.iter_mut().zip(&batch.chosen) {
         experiment.targets = named(&chosen.design);

@@ -3,7 +3,7 @@
 use crate::model::{RunView, Study};
 use crate::style::page_rules;
 use crate::svg::{FIGURE_HEAD, escape};
-use crate::{run, study};
+use crate::{run, study, words};
 
 /// A part of a page.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,9 @@ pub fn page(title: &str, sections: &[Section<'_>]) -> String {
         Section::Run(run) => run::section(run),
         Section::Text(text) => format!("<p>{}</p>\n", escape(text)),
     };
-    let body: String = sections.iter().map(part).collect();
+    let mut body: String = sections.iter().map(part).collect();
+    let glossary = words::glossary(&body);
+    run::texts(&mut body, &glossary);
     let title = escape(title);
     let rules = page_rules();
     // An empty icon keeps the browser from requesting one.
