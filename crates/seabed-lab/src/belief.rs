@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use seabed::belief::{self, GraphBelief};
 use seabed::campaign::CampaignError;
-use seabed::checks::{self, Finding};
+use seabed::checks::{self, CheckError, Finding};
 use seabed::data::Dataset;
 use seabed::observer::{Observer, Progress};
 use seabed::posterior::{self, ALGORITHM, Fit, FitError, PosteriorSettings};
@@ -100,8 +100,16 @@ impl Lab {
         };
         let clock = Instant::now();
         let fit = self.fit(state, settings, &data, &key, observer)?;
-        // Never stopped: the fit may have taken hours, and this takes seconds.
-        let checks = checks::check(&data, &fit.ensemble, &()).unwrap_or_default();
+        let checks = match (checks::check(&data, &fit.ensemble, observer), &fit.state) {
+            // The fit may have taken hours: resumed from here, it is at its end.
+            (Err(CheckError::Stopped), Some(reached)) => {
+                self.store_unfinished(&key, &reached.to_json())?;
+                return Err(LabError::Stopped);
+            }
+            // A fit that cannot be resumed is kept; it has taken seconds.
+            (Err(CheckError::Stopped), None) => checks::check(&data, &fit.ensemble, &()).unwrap_or_default(),
+            (checks, _) => checks.unwrap_or_default(),
+        };
         let caution = checks::caution(&checks, fit.warning.is_some());
         let summary = BeliefSummary {
             rows: data.rows(),

@@ -2,6 +2,7 @@
 //! was expected to teach, the experiments made, and what values of targets were worth in the last proposal.
 
 use seabed::checks;
+use seabed::design::ceiling;
 use seabed::evaluate::MetricRow;
 use seabed_report::{EffectRow, InformationCurve, Intervention, RunView, Table};
 
@@ -44,6 +45,8 @@ fn view(title: String, state: &State, summary: &Summary, edge_probabilities: Vec
             .map(|_| state.named(&experiment.settings));
         measured.chain(planned).filter(|targets| !targets.is_empty()).map(of_targets).collect()
     };
+    let at_ceiling = last.and_then(|last| ceiling(last.designed.information, last.designed.entropy));
+    let at_ceiling = at_ceiling.map(str::to_string);
     let of_belief = summary.belief.iter().flat_map(|belief| belief.warning.iter().chain(&belief.cautions));
     let title = match summary.pending.len() {
         0 => title,
@@ -63,7 +66,7 @@ fn view(title: String, state: &State, summary: &Summary, edge_probabilities: Vec
         timing: Vec::new(),
         asked: asked(state, summary),
         next: next(summary),
-        cautions: of_belief.chain(&summary.warnings).cloned().collect(),
+        cautions: of_belief.chain(&summary.warnings).cloned().chain(at_ceiling).collect(),
         effects: summary.effects.iter().map(effect).collect(),
         tables: vec![experiment_table(state), timeline(state)],
         checks: summary.belief.as_ref().map_or(Vec::new(), |belief| checks::summary(&belief.checks)),

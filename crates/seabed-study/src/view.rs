@@ -3,9 +3,11 @@
 
 use seabed::checks;
 use seabed::data::{DataSummary, Dataset, ReadOptions, read_graph, read_table, traps};
+use seabed::design::ceiling;
 use seabed::effects::{Effect, Effects, observed_spans};
 use seabed::evaluate::MetricRow;
 use seabed::num::random::Seed;
+use seabed::posterior::one_graph;
 use seabed::scm::Ensemble;
 use seabed_report::{EffectRow, InformationCurve, Intervention, Line, Run, RunView, Setting, Study};
 
@@ -65,7 +67,14 @@ impl RunFolder {
         let findings = data.as_ref().and_then(|data| checks::check(data, &ensemble, &()).ok());
         let findings = findings.unwrap_or_default();
         let warning = self.fitted(last.round)?.and_then(|fitted| fitted.warning);
-        let caution = checks::caution(&findings, warning.is_some()).map(str::to_string);
+        let last_design = designs.iter().flatten().next_back();
+        let draws = config.as_ref().map_or(0, |config| config.posterior.draws).max(ensemble.draws().len());
+        let said = [
+            one_graph(&ensemble, draws),
+            checks::caution(&findings, warning.is_some()),
+            last_design.and_then(|designed| ceiling(designed.information, designed.entropy)),
+        ];
+        let said = said.into_iter().flatten().map(str::to_string);
         let of_data = data.as_ref().map_or(Vec::new(), traps);
         let fits: f64 = rows.iter().map(|row| row.fit_seconds).sum();
         let design: f64 = rows.iter().filter_map(|row| row.design_seconds).sum();
@@ -76,18 +85,14 @@ impl RunFolder {
                 .as_ref()
                 .map_or(String::new(), |config| asked(config, ensemble.names().len(), last)),
             next: config.as_ref().map_or(String::new(), |config| next(config, last.round)),
-            cautions: warning.into_iter().chain(caution).chain(of_data).collect(),
+            cautions: warning.into_iter().chain(said).chain(of_data).collect(),
             effects: data.map_or(Vec::new(), |data| effects(&data, &ensemble)),
             config_text: config.map_or(String::new(), |config| config.to_toml()),
             names: ensemble.names().to_vec(),
             truth,
             edge_probabilities: ensemble.edge_probabilities(),
             interventions: interventions.collect(),
-            curves: designs
-                .iter()
-                .flatten()
-                .next_back()
-                .map_or(Vec::new(), |designed| InformationCurve::of(&designed.evaluated)),
+            curves: last_design.map_or(Vec::new(), |designed| InformationCurve::of(&designed.evaluated)),
             timing: vec![("fits".into(), fits), ("designs".into(), design)],
             checks: checks::summary(&findings),
             rows,

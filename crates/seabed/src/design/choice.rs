@@ -10,9 +10,11 @@ use super::designer::{DesignError, Designer};
 use super::information::Information;
 use super::replicates::Replicates;
 use super::rule::{Picker, distinct};
+use super::strategy::Rule;
 use super::utility::{Judged, Verdict, evaluator, samples_to_choose, thinning};
 use super::value::Values;
-use super::work::{Designs, Work};
+use super::work::{Cost, Prices, Work};
+use crate::belief::Conditional;
 use crate::graph::Node;
 use crate::num::random::{Purpose, Seed};
 use crate::observer::{Effort, Observer};
@@ -72,8 +74,9 @@ impl Designer {
 
         let (utility, rule) = self.strategy.parts();
         let values = self.strategy.values(&self.values);
-        let work = self.work(constraints, pending.len(), models.draws().len());
-        let work = Work::new(observer, work, self.paths(belief))?;
+        let prices = self.prices(belief);
+        let cost = self.cost(prices, constraints, pending.len(), models.draws().len());
+        let work = Work::new(observer, prices, cost, self.paths(belief))?;
         let stream = seed.stream(Purpose::Design);
         let mut evaluator = evaluator(utility, &designer, belief, &pending, stream, &work)?;
         let picker = Picker {
@@ -114,7 +117,7 @@ impl Designer {
     pub fn effort<'b>(&self, belief: impl Into<Belief<'b>>, constraints: &Constraints) -> Effort {
         let belief = belief.into();
         let utility = self.strategy.parts().0;
-        let designs = self.work(constraints, 0, belief.models.draws().len()).expected as f64;
+        let designs = self.cost(Prices::EQUAL, constraints, 0, belief.models.draws().len()).rows();
         let (d, m) = (belief.models.names().len() as f64, self.samples as f64);
         let of_design = if utility.needs_graphs() {
             // Each path predicts a row under every design that is still in the race.
@@ -137,8 +140,9 @@ impl Designer {
         let belief = belief.into();
         self.check_for(belief, designs.len())?;
         check_variables("a design", designs, belief.models.names().len())?;
-        let designs_with_rows = OWN_WORK * designs.len() * self.replicates.at_a_time();
-        let work = Work::new(observer, Designs::exactly(designs_with_rows), self.paths(belief))?;
+        let (prices, rows) = (self.prices(belief), self.replicates.at_a_time());
+        let cost = Cost::exactly(designs.len() as u64 * prices.looked_at(rows, 0));
+        let work = Work::new(observer, prices, cost, self.paths(belief))?;
         let (utility, _) = self.strategy.parts();
         let mut evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
         evaluator.start_round(0)?;
@@ -158,11 +162,18 @@ impl Designer {
         let belief = belief.into();
         self.check_for(belief, designs.len())?;
         check_variables("a design", designs, belief.models.names().len())?;
-        let designs_with_rows = OWN_WORK * designs.len() * self.replicates.at_a_time();
-        let work = Work::new(observer, Designs::exactly(designs_with_rows), self.paths(belief))?;
+        let (prices, experiments) = (self.prices(belief), self.experiments(designs));
+        let mut before = 0;
+        let of_part = |(_, rows): &(Intervention, usize)| {
+            let cost = prices.looked_at(*rows, 0).saturating_add(prices.shown(*rows, before));
+            before += rows;
+            cost
+        };
+        let cost = Cost::exactly(experiments.iter().map(of_part).fold(0, u64::saturating_add));
+        let work = Work::new(observer, prices, cost, self.paths(belief))?;
         let (utility, _) = self.strategy.parts();
         let evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
-        let verdict = evaluator.judge(&self.experiments(designs))?;
+        let verdict = evaluator.judge(&experiments)?;
         work.finish()?;
         let together = together(&verdict.judged);
         if together.is_finite() { Ok(together) } else { Err(DesignError::NotFinite) }
@@ -210,27 +221,48 @@ impl Designer {
         self.check_size(belief.models.draws().len(), variables, targets)
     }
 
-    /// The designs that a batch takes, with so many pending and under so many models, each as often as it has rows.
-    fn work(&self, constraints: &Constraints, pending: usize, models: usize) -> Designs {
+    /// What a batch costs at these prices, with so many outcomes pending and under so many models.
+    fn cost(&self, prices: Prices, constraints: &Constraints, pending: usize, models: usize) -> Cost {
         let (utility, rule) = self.strategy.parts();
         let values = self.strategy.values(&self.values);
         let rows = self.replicates.at_a_time();
-        // A chosen design is simulated once more, and its part of the finished batch on its own and with the others.
-        let own = pending + OWN_WORK * self.batch * rows;
         let most = most_candidates(constraints, &values, self.evaluations);
-        let (rough, full, thinned) = if utility.needs_graphs() {
-            let (rough, full) = usual_candidates(constraints, &values, self.evaluations);
-            (rough, full, thinning(rows, self.samples))
+        let screened = utility.needs_graphs();
+        let (rough, full) = usual_candidates(constraints, &values, self.evaluations, screened);
+        let thinned = if screened {
+            thinning(rows, self.samples)
         } else {
-            (0, most, self.samples / samples_to_choose(rows, self.samples, models))
+            self.samples / samples_to_choose(rows, self.samples, models)
         };
-        let looked_at = |table: usize| rule.most_evaluations(table, self.batch).saturating_mul(rows);
-        let usual = rule.usual_evaluations(full, self.batch, self.replicates).saturating_mul(rows) / thinned;
-        let roughly = rule.rounds(self.batch).saturating_mul(rough);
-        Designs {
-            most: looked_at(most).saturating_add(own),
-            expected: usual.saturating_add(roughly).saturating_add(own),
-        }
+        let full = full.saturating_add(rule.again(self.batch, self.replicates)) as u64;
+        let before = |k: usize| pending.saturating_add(k.saturating_mul(rows));
+        let of_round = |k: usize| {
+            // A chosen design is simulated once more; a rule that chooses all at once does not need that.
+            let decided = if rule == Rule::Greedy { prices.shown(rows, before(k)) } else { 0 };
+            let looked_at = full.saturating_mul(prices.looked_at(rows, before(k))).saturating_add(decided);
+            looked_at / thinned as u64 + (rough as u64).saturating_mul(prices.looked_at(1, before(k)))
+        };
+        // The finished batch: each part on its own, and with those before it.
+        let of_part =
+            |k: usize| prices.looked_at(rows, pending).saturating_add(prices.shown(rows, before(k)));
+        let costs = (0..pending)
+            .map(|k| prices.shown(1, k))
+            .chain((0..rule.rounds(self.batch)).map(of_round))
+            .chain((0..self.batch).map(of_part));
+        let last = before(self.batch);
+        let dearest = prices.looked_at(rows, last).max(prices.shown(rows, last));
+        let designs = rule.most_evaluations(most, self.batch).saturating_add(pending + OWN_WORK * self.batch);
+        Cost { most: (designs as u64).saturating_mul(dearest), expected: costs.fold(0, u64::saturating_add) }
+    }
+
+    /// What simulating costs under a belief.
+    fn prices(&self, belief: Belief<'_>) -> Prices {
+        let Some(graphs) = belief.graphs.filter(|_| self.strategy.parts().0.needs_graphs()) else {
+            return Prices::EQUAL;
+        };
+        let mut families = (0..graphs.names().len()).flat_map(|node| graphs.families(node));
+        let processes = families.any(|family| matches!(family.conditional, Conditional::Process(_)));
+        if processes { Prices::PROCESSES } else { Prices::EQUAL }
     }
 
     /// Simulations that a design is evaluated under.
