@@ -2,10 +2,11 @@
 //! came; failed and pending ones too.
 
 use seabed::design::reasons;
+use seabed::graph::Node;
 use seabed_report::{Table, short};
 
+use super::experiment_name;
 use super::state::{Experiment, Record, State, Status};
-use super::{Settings, experiment_name};
 
 /// The experiments in force.
 pub(super) fn experiment_table(state: &State) -> Table {
@@ -45,7 +46,7 @@ fn lines(state: &State, experiment: &Experiment) -> Vec<Vec<String>> {
     (1..=last).filter(there).map(line).collect()
 }
 
-fn settings(state: &State, settings: &Settings) -> String {
+fn settings(state: &State, settings: &[(Node, f64)]) -> String {
     let part = |(name, value): (String, f64)| format!("{name} = {}", short(value));
     state.named(settings).into_iter().map(part).collect::<Vec<_>>().join(", ")
 }

@@ -113,7 +113,7 @@ pub fn check(
     let models: Vec<Scm> =
         ensemble.draws().iter().map(|draw| draw.reordered(&by_name.names, &by_name.from)).collect();
     let graphs = chosen.iter().map(|&(draw, _)| models[draw].dag());
-    let regressions = Regressions::new(&data, graphs, &models);
+    let regressions = Regressions::new(&data, graphs, &models, observer)?;
     let results = ordered_map(&chosen, |&(draw, votes)| {
         report(observer, done.load(Relaxed), all, format_args!("graphs checked"))?;
         let fitted = regressions.of_graph(models[draw].dag());
