@@ -32,6 +32,7 @@ fn believed(run: &RunView) -> String {
     let Some(truth) = &run.truth else { return format!("{count}: {}.", listed(run, &edges)) };
     let right = edges.iter().filter(|(i, j, _)| run.is_true(*i, *j) == Some(true)).count();
     let there = truth.iter().flatten().filter(|edge| **edge).count();
+    let there = if there == 1 { "one edge".to_string() } else { format!("{there} edges") };
     format!("{count}, {right} of them true: {}. The true graph has {there}.", listed(run, &edges))
 }
 
@@ -40,8 +41,8 @@ fn undecided(run: &RunView) -> String {
     edges.sort_by(|a, b| (a.2 - 0.5).abs().total_cmp(&(b.2 - 0.5).abs()));
     match edges.len() {
         0 => "No edge is between 10 and 90 %.".into(),
-        1 => format!("One is undecided, between 10 and 90 %: {}.", listed(run, &edges)),
-        count => format!("{count} are undecided, between 10 and 90 %: {}.", listed(run, &edges)),
+        1 => format!("One edge is undecided, between 10 and 90 %: {}.", listed(run, &edges)),
+        count => format!("{count} edges are undecided, between 10 and 90 %: {}.", listed(run, &edges)),
     }
 }
 
@@ -162,7 +163,7 @@ mod tests {
     fn the_opening_says_what_is_asked_believed_undecided_and_next() {
         let p = [[0.0, 0.97, 0.55], [0.02, 0.0, 0.99], [0.2, 0.0, 0.0]];
         let said = [
-            "Which cause which? 2 edges are at least 90 % probable: mek → erk (0.99), raf → mek (0.97). 2 are undecided, \
+            "Which cause which? 2 edges are at least 90 % probable: mek → erk (0.99), raf → mek (0.97). 2 edges are undecided, \
              between 10 and 90 %: raf → erk (0.55), erk → raf (0.20). Measure.",
             "Caution: few rows.",
         ];
@@ -170,7 +171,7 @@ mod tests {
         let truth = [[false, true, false], [false; 3], [false; 3]];
         let compared = opening(&run(p, Some(truth))).remove(0);
         assert!(compared.contains("probable, 1 of them true: mek → erk"), "{compared}");
-        assert!(compared.contains("(0.97). The true graph has 1."), "{compared}");
+        assert!(compared.contains("(0.97). The true graph has one edge."), "{compared}");
         let nothing = opening(&run([[0.0; 3]; 3], None)).remove(0);
         assert_eq!(
             nothing,
