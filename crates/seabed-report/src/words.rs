@@ -24,16 +24,18 @@ pub(crate) fn opening(run: &RunView) -> Vec<String> {
 fn believed(run: &RunView) -> String {
     let mut edges = edges(run, |p| p >= PROBABLE);
     edges.sort_by(|a, b| b.2.total_cmp(&a.2));
-    let count = match edges.len() {
-        0 => return "No edge is 90 % probable yet.".into(),
-        1 => "One edge is at least 90 % probable".to_string(),
-        count => format!("{count} edges are at least 90 % probable"),
-    };
-    let Some(truth) = &run.truth else { return format!("{count}: {}.", listed(run, &edges)) };
     let right = edges.iter().filter(|(i, j, _)| run.is_true(*i, *j) == Some(true)).count();
-    let there = truth.iter().flatten().filter(|edge| **edge).count();
-    let there = if there == 1 { "one edge".to_string() } else { format!("{there} edges") };
-    format!("{count}, {right} of them true: {}. The true graph has {there}.", listed(run, &edges))
+    let right = run.truth.as_ref().map_or(String::new(), |_| format!(", {right} of them true"));
+    let said = match edges.len() {
+        0 => "No edge is 90 % probable yet.".into(),
+        1 => format!("One edge is at least 90 % probable{right}: {}.", listed(run, &edges)),
+        count => format!("{count} edges are at least 90 % probable{right}: {}.", listed(run, &edges)),
+    };
+    match run.truth.as_ref().map(|truth| truth.iter().flatten().filter(|edge| **edge).count()) {
+        None => said,
+        Some(1) => said + " The true graph has one edge.",
+        Some(count) => format!("{said} The true graph has {count} edges."),
+    }
 }
 
 fn undecided(run: &RunView) -> String {
