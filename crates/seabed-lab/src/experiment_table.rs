@@ -47,7 +47,8 @@ fn lines(state: &State, experiment: &Experiment) -> Vec<Vec<String>> {
 }
 
 fn settings(state: &State, settings: &[(Node, f64)]) -> String {
-    let part = |(name, value): (String, f64)| format!("{name} = {}", short(value));
+    // Each in one line, however narrow the page is.
+    let part = |(name, value): (String, f64)| format!("{name}\u{a0}=\u{a0}{}", short(value));
     state.named(settings).into_iter().map(part).collect::<Vec<_>>().join(", ")
 }
 

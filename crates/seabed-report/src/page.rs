@@ -36,7 +36,7 @@ pub fn is_report(text: &str) -> bool {
 pub fn page(title: &str, sections: &[Section<'_>]) -> String {
     let part = |section: &Section<'_>| match section {
         Section::Study(study) => study::section(study),
-        Section::Run(run) => run::section(run),
+        Section::Run(run) => run::section(run, title),
         Section::Text(text) => format!("<p>{}</p>\n", escape(text)),
     };
     let mut body: String = sections.iter().map(part).collect();

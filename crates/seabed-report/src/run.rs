@@ -37,9 +37,12 @@ pub(crate) fn figures(run: &RunView) -> Vec<(String, Figure)> {
     figures
 }
 
-/// The run as part of a page.
-pub(crate) fn section(run: &RunView) -> String {
-    let mut html = format!("<section>\n<h2>{}</h2>\n", escape(&run.title));
+/// The run as part of a page, which may have the same title.
+pub(crate) fn section(run: &RunView, page: &str) -> String {
+    let mut html = String::from("<section>\n");
+    if run.title != page {
+        let _ = writeln!(html, "<h2>{}</h2>", escape(&run.title));
+    }
     for paragraph in words::opening(run) {
         let _ = writeln!(html, "<p>{}</p>", escape(&paragraph));
     }

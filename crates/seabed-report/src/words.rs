@@ -71,7 +71,8 @@ pub(crate) fn effects(effects: &[EffectRow]) -> Table {
         vec![
             format!("{} → {}", effect.from, effect.to),
             format!("{} {}", short(effect.mean), effect.unit).trim_end().to_string(),
-            format!("{} to {}", short(low), short(high)),
+            // In one line, however narrow the page is.
+            format!("{}\u{a0}to\u{a0}{}", short(low), short(high)),
             format!("{:.2}", effect.not_zero),
         ]
     };
@@ -198,7 +199,7 @@ mod tests {
         let table = effects(&vec![effect; MOST_EFFECTS + 2]);
         assert_eq!(table.rows.len(), MOST_EFFECTS);
         assert!(table.note.ends_with("2 less probable ones are left out."), "{}", table.note);
-        assert_eq!(table.rows[0], ["A → B", "2 nM", "0 to 0", "0.00"]);
+        assert_eq!(table.rows[0], ["A → B", "2 nM", "0\u{a0}to\u{a0}0", "0.00"]);
     }
 
     #[test]
