@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use seabed::belief::{self, GraphBelief};
 use seabed::data::{DataSummary, MOST_VALUE, position};
 use seabed::design::{self, Constraints, NamedConstraints};
-use seabed::effects::{Effect, Effects, Span, simulated_spans};
+use seabed::effects::{Effect, Effects, Span, observed_spans, simulated_spans};
 use seabed::evaluate::{held_out_log_likelihood_observed, scores_observed};
 use seabed::graph::Dag;
 use seabed::num::random::{Purpose, Seed};
@@ -175,7 +175,7 @@ impl Belief {
             let (models, seed) = (self.models(), Seed::new(seed));
             let names = models.names();
             let mut all: Vec<Span> = match &self.summary {
-                Some(data) => data.variables.iter().map(|known| Span::new(known.low, known.high)).collect(),
+                Some(data) => observed_spans(data),
                 None => simulated_spans(models, seed),
             };
             for (name, low, high) in &spans {

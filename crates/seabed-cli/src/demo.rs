@@ -12,7 +12,7 @@ use seabed_study::{Outcome, Sweep};
 use crate::failure::Failure;
 use crate::outputs::Force;
 use crate::progress::{Bar, stop_on_interrupt};
-use crate::report::{report_study, run_in_detail};
+use crate::report::report_study;
 use crate::run::print;
 
 /// Compare chosen experiments with random ones on simulated worlds, in about a minute.
@@ -95,13 +95,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     print(&format!(" mean  {before:>6.1}  {chosen:>6.1}  {random:>6.1}\n\n"))?;
     sweep.write_results()?;
     let place = arguments.out.join("report.html");
-    let study = report_study(&sweep, &arguments.out, &place, None, &[0, 1], &arguments.force)?;
+    let (study, first_world) = report_study(&sweep, &arguments.out, &place, None, &[0, 1], &arguments.force)?;
     print(&seabed_report::study_sentences(&study))?;
     if chosen >= random {
         print("in these worlds choosing did not pay\n")?;
     }
-    for (arm, name) in ["chosen", "random"].into_iter().enumerate() {
-        print(&format!("\n{}", graph(&run_in_detail(&sweep, arm)?, name)))?;
+    for (run, name) in first_world.iter().zip(["chosen", "random"]) {
+        print(&format!("\n{}", graph(run, name)))?;
     }
     print(&format!("report written to {}\n", place.display()))
 }

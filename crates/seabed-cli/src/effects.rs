@@ -7,7 +7,10 @@ use clap::Args;
 use seabed::JSON_VERSION;
 use seabed::belief;
 use seabed::data::{DataSummary, MOST_VALUE, Names, is_table_path};
-use seabed::effects::{Effect, Effects, Predicted, Span, predict as predicted, simulated_spans};
+use seabed::effects::{
+    Effect, Effects, Predicted, Span, most_probable_first, observed_spans, predict as predicted,
+    simulated_spans,
+};
 use seabed::graph::Node;
 use seabed::num::random::Seed;
 use seabed::scm::{Ensemble, Intervention};
@@ -63,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (sources, looked_at) = (nodes(&arguments.from, "--from")?, nodes(&arguments.on, "--on")?);
     let seed = Seed::new(arguments.seed);
     let mut spans: Vec<Span> = match &data {
-        Some(data) => data.variables.iter().map(|variable| Span::new(variable.low, variable.high)).collect(),
+        Some(data) => observed_spans(data),
         None => simulated_spans(&models, seed),
     };
     for text in &arguments.span {
@@ -138,7 +141,7 @@ pub fn named(effect: &Effect, names: &Names) -> Value {
 
 fn print(mut effects: Vec<Effect>, names: &Names, least: f64) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    effects.sort_by(|a, b| b.not_zero.total_cmp(&a.not_zero).then(b.mean.abs().total_cmp(&a.mean.abs())));
+    most_probable_first(&mut effects);
     let all = effects.len();
     effects.retain(|effect| effect.not_zero >= least);
     if effects.is_empty() {

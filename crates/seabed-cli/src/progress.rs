@@ -47,9 +47,10 @@ pub struct Bar {
 
 /// How fast a piece of work goes, to say how long it will take.
 struct Pace {
-    /// When the present piece of work began, and what was done then.
+    /// When the present piece of work began, what was done then, and how far it has got.
     began: Instant,
     start: u64,
+    done: u64,
     all: u64,
     /// The words before the numbers: another piece of work has others.
     what: String,
@@ -57,15 +58,17 @@ struct Pace {
 
 impl Pace {
     fn new() -> Self {
-        Self { began: Instant::now(), start: 0, all: 0, what: String::new() }
+        Self { began: Instant::now(), start: 0, done: 0, all: 0, what: String::new() }
     }
 
-    /// Starts again where another piece of work begins.
+    /// Starts again where another piece of work begins: it has another name, or goes back. What is expected of all may change.
     fn follow(&mut self, done: u64, all: u64, what: &str) {
         let kind: String = what.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect();
-        if all != self.all || kind != self.what || done < self.start {
-            *self = Self { began: Instant::now(), start: done, all, what: kind };
+        // Threads may report a little out of order.
+        if kind != self.what || 2 * done < self.done {
+            *self = Self { began: Instant::now(), start: done, done, all, what: kind };
         }
+        (self.done, self.all) = (self.done.max(done), all);
     }
 
     /// How long the rest takes at the pace so far; nothing before a fiftieth is done, or two seconds have passed.
@@ -171,6 +174,11 @@ mod tests {
         pace.follow(100, 1000, "103 sweeps");
         let left = pace.left(100).unwrap().as_secs_f64();
         assert!((89.0..=92.0).contains(&left), "{left}");
+        pace.follow(150, 1600, "153 sweeps");
+        let left = pace.left(150).unwrap().as_secs_f64();
+        assert!((96.0..=98.0).contains(&left), "more is to be done than was expected: {left}");
+        pace.follow(20, 1000, "23 sweeps");
+        assert_eq!(pace.left(300), None, "the sweeps of another fit begin anew");
         pace.follow(1, 50, "outcomes simulated");
         assert_eq!(pace.left(2), None, "other work begins anew");
         assert_eq!(roughly(Duration::from_secs(125)), "2 min");

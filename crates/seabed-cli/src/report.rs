@@ -4,9 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use seabed::checks;
-use seabed::data::{ReadOptions, read_graph, read_table, write_atomically};
-use seabed_report::{InformationCurve, Intervention, RunView, Section, Study, page};
+use seabed::data::write_atomically;
+use seabed_report::{RunView, Section, Study, page};
 use seabed_study::{RunFolder, Sweep};
 
 use crate::failure::Failure;
@@ -17,8 +16,9 @@ use crate::run::print;
 ///
 /// For a study: each metric against the number of interventional samples, mean and standard error over seeds, one
 /// line per strategy, comparisons of strategies paired by seed, and how many experiments each needs to know as much as
-/// the random one knows at its end, which is printed too. For a run: the learned edges beside the truth, the
-/// experiments made, and the expected information of each value of each target in the last round.
+/// the random one knows at its end, which is printed too. For a run: where it stands in words, the learned edges beside
+/// the truth, the effects of setting a variable, the experiments made, and the expected information of each value of each
+/// target in the last round.
 #[derive(Args)]
 #[command(after_help = "Example: seabed report linear && xdg-open linear/report.html")]
 pub struct Arguments {
@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if folder.join("sweep.toml").exists() {
         let sweep = Sweep::load(folder)?;
         let (baseline, detail) = (arguments.baseline.as_deref(), arguments.run);
-        let study = report_study(&sweep, folder, &place, baseline, detail.as_slice(), &arguments.force)?;
+        let (study, _) = report_study(&sweep, folder, &place, baseline, detail.as_slice(), &arguments.force)?;
         print(&seabed_report::study_sentences(&study))?;
     } else if folder.join("config.toml").exists() {
         if arguments.run.is_some() || arguments.baseline.is_some() {
@@ -64,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     print(&format!("report written to {}\n", place.display()))
 }
 
-/// Writes the page of a study, with these runs in detail, and returns what is compared on it.
+/// Writes the page of a study, with these runs in detail, and returns what is compared on it, and these runs.
 pub fn report_study(
     sweep: &Sweep,
     folder: &Path,
@@ -72,7 +72,7 @@ pub fn report_study(
     baseline: Option<&str>,
     detail: &[usize],
     force: &Force,
-) -> Result<Study, Failure> {
+) -> Result<(Study, Vec<RunView>), Failure> {
     let study = study(sweep, &title(folder), baseline)?;
     let mut figures = seabed_report::study_figures(&study);
     let views = detail.iter().map(|&index| run_in_detail(sweep, index)).collect::<Result<Vec<_>, _>>()?;
@@ -85,7 +85,7 @@ pub fn report_study(
         figures.extend(seabed_report::run_figures(view).into_iter().map(named));
     }
     Page { html: page(&study.title, &sections), figures }.write(place, folder, force)?;
-    Ok(study)
+    Ok((study, views))
 }
 
 fn title(folder: &Path) -> String {
@@ -116,7 +116,7 @@ pub fn study(sweep: &Sweep, title: &str, baseline: Option<&str>) -> Result<Study
 }
 
 /// A run of a study.
-pub fn run_in_detail(sweep: &Sweep, index: usize) -> Result<RunView, Failure> {
+fn run_in_detail(sweep: &Sweep, index: usize) -> Result<RunView, Failure> {
     let Some(planned) = sweep.runs().get(index) else {
         return Err(Failure::Input(anyhow::anyhow!(
             "--run {index}: the study has runs 0 to {}",
@@ -128,50 +128,11 @@ pub fn run_in_detail(sweep: &Sweep, index: usize) -> Result<RunView, Failure> {
 }
 
 fn run_view(folder: &RunFolder, title: &str) -> Result<RunView, Failure> {
-    let rows = folder.metrics()?;
-    let Some(last) = rows.last() else {
-        return Err(Failure::Input(anyhow::anyhow!(
+    folder.report_view(title)?.ok_or_else(|| {
+        Failure::Input(anyhow::anyhow!(
             "{}: no round is complete yet; `seabed run` continues it",
             folder.path().display()
-        )));
-    };
-    let ensemble = folder.ensemble(last.round)?;
-    let truth = folder.path().join("truth.csv");
-    let truth =
-        if truth.exists() { Some(read_graph(&truth)?.aligned(ensemble.names())?.adjacency) } else { None };
-    let designs: Vec<_> = (0..rows.len()).map(|round| folder.designed(round)).collect::<Result<_, _>>()?;
-    let interventions = designs.iter().enumerate().flat_map(|(round, designed)| {
-        designed.iter().flat_map(|designed| &designed.batch).map(move |experiment| Intervention {
-            round,
-            targets: experiment.targets.clone(),
-            information: Some(experiment.information),
-            standard_error: Some(experiment.standard_error),
-        })
-    });
-    // Data that are gone are not checked.
-    let data = read_table(&folder.path().join("data.csv"), &ReadOptions::default()).ok();
-    let findings = data.map(|data| checks::check(&data.dataset, &ensemble, &()).unwrap_or_default());
-    let checks = checks::summary(&findings.unwrap_or_default());
-    let fits: f64 = rows.iter().map(|row| row.fit_seconds).sum();
-    let design: f64 = rows.iter().filter_map(|row| row.design_seconds).sum();
-    let config = folder.config()?;
-    Ok(RunView {
-        title: title.to_string(),
-        unit: config.as_ref().map_or("nats", |config| config.design.strategy.parts().0.unit()).into(),
-        config_text: config.map_or(String::new(), |config| config.to_toml()),
-        names: ensemble.names().to_vec(),
-        truth,
-        edge_probabilities: ensemble.edge_probabilities(),
-        rows,
-        interventions: interventions.collect(),
-        curves: designs
-            .iter()
-            .flatten()
-            .next_back()
-            .map_or(Vec::new(), |designed| InformationCurve::of(&designed.evaluated)),
-        timing: vec![("fits".into(), fits), ("designs".into(), design)],
-        checks,
-        ..RunView::default()
+        ))
     })
 }
 

@@ -836,11 +836,23 @@ fn a_run_prints_its_rounds_and_a_study_its_report() {
     insta::assert_snapshot!("run", output(folder.path(), "run run.toml"));
     insta::assert_snapshot!("run_json", output(folder.path(), "run run.toml --json"));
     insta::assert_snapshot!("run_report", output(folder.path(), "report run"));
+    let page = fs::read_to_string(folder.path().join("run/report.html")).unwrap();
+    for words in [
+        "This run asks which of 5 variables cause which others in a simulated world (er, 5 variables, linear).",
+        "from 2 of 2 rounds of 4 experiments, chosen by soft-cbed.",
+        "The true graph has ",
+        "All rounds are done",
+        "<h3>Effects</h3>",
+        "<h3>Glossary</h3>",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
     insta::assert_snapshot!("sweep", output(folder.path(), "sweep study.toml"));
     insta::assert_snapshot!("sweep_status", output(folder.path(), "sweep status study"));
     insta::assert_snapshot!("sweep_report", output(folder.path(), "report study --run 1"));
     let page = fs::read_to_string(folder.path().join("study/report.html")).unwrap();
-    assert!(page.contains("greedy-cbed") && page.contains("Run 1"));
+    assert!(page.contains("greedy-cbed") && page.contains("Run 1") && page.contains("This run asks"));
+    assert_eq!(page.matches("<h3>Glossary</h3>").count(), 1);
     assert!(files_in(&folder.path().join("study/figures")).len() > 5);
     let refused = refusal(folder.path(), "report study --baseline cbed");
     assert!(refused.contains("the lines are greedy-cbed, random"), "{refused}");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use seabed::belief::{self, GraphBelief};
 use seabed::campaign::CampaignError;
-use seabed::checks::{self, Finding};
+use seabed::checks::{self, CheckError, Finding};
 use seabed::data::Dataset;
 use seabed::observer::{Observer, Progress};
 use seabed::posterior::{self, ALGORITHM, Fit, FitError, PosteriorSettings};
@@ -79,18 +79,19 @@ impl Lab {
         self.stored(&key(&data, state, posterior), false, &())
     }
 
-    /// The belief that a request needs after the rows in force, stored or fitted now. The observer watches the fit; a
-    /// stopped fit is continued the next time.
+    /// The belief that a request needs after the rows in force, stored or fitted now; `to_design` a batch from it, with the graphs
+    /// where its strategy needs them. The observer watches the fit; a stopped fit is continued the next time.
     pub(crate) fn fitted_belief(
         &mut self,
         state: &State,
         request: &ProposalRequest,
+        to_design: bool,
         observer: &dyn Observer,
     ) -> Result<Belief, LabError> {
         let (Some(data), set_aside) = state.data() else { return Err(LabError::NoData) };
         let settings = &request.posterior;
         let key = key(&data, state, settings);
-        let with_graphs = request.design.strategy.parts().0.needs_graphs();
+        let with_graphs = to_design && request.design.strategy.parts().0.needs_graphs();
         let stored = self.stored(&key, with_graphs, observer)?;
         let without_graphs = match stored {
             Some(belief) if with_graphs && belief.summary.graphs.is_none() => Some(belief),
@@ -99,8 +100,16 @@ impl Lab {
         };
         let clock = Instant::now();
         let fit = self.fit(state, settings, &data, &key, observer)?;
-        // Never stopped: the fit may have taken hours, and this takes seconds.
-        let checks = checks::check(&data, &fit.ensemble, &()).unwrap_or_default();
+        let checks = match (checks::check(&data, &fit.ensemble, observer), &fit.state) {
+            // The fit may have taken hours: resumed from here, it is at its end.
+            (Err(CheckError::Stopped), Some(reached)) => {
+                self.store_unfinished(&key, &reached.to_json())?;
+                return Err(LabError::Stopped);
+            }
+            // A fit that cannot be resumed is kept; it has taken seconds.
+            (Err(CheckError::Stopped), None) => checks::check(&data, &fit.ensemble, &()).unwrap_or_default(),
+            (checks, _) => checks.unwrap_or_default(),
+        };
         let caution = checks::caution(&checks, fit.warning.is_some());
         let summary = BeliefSummary {
             rows: data.rows(),
@@ -178,7 +187,7 @@ impl Lab {
 
     /// The summary of a belief by its number.
     pub(super) fn summary_of(&self, id: i64) -> Result<BeliefSummary, LabError> {
-        self.parsed_summary(id, &self.belief_numbered(id)?.0)
+        self.parsed_summary(id, &self.summary_numbered(id)?)
     }
 
     fn parsed_summary(&self, id: i64, summary: &str) -> Result<BeliefSummary, LabError> {

@@ -1,8 +1,9 @@
 //! What setting a variable does to the others, by the newest belief of a campaign.
 
 use seabed::data::DataSummary;
-use seabed::effects::{Effect, Effects, Span};
+use seabed::effects::{Effect, Effects, observed_spans};
 use seabed::num::random::Seed;
+use seabed::observer::{Observer, Stopped};
 use serde::Serialize;
 
 use super::belief::Belief;
@@ -30,24 +31,15 @@ pub struct LabEffect {
     pub unit: String,
 }
 
-/// Effects less probable than this are not listed.
-const LEAST: f64 = 0.5;
-
-/// The effects that are more probable than not, the most probable first.
-pub(super) fn effects(state: &State, belief: &Belief) -> Vec<LabEffect> {
-    let (Some(data), _) = state.data() else { return Vec::new() };
-    let spans: Vec<Span> = DataSummary::of(&data)
-        .variables
-        .iter()
-        .map(|variable| Span::new(variable.low, variable.high))
-        .collect();
-    let sources: Vec<usize> = (0..spans.len()).collect();
-    // Slopes need no more than the two ends, and a status must answer soon.
-    let quick = Effects { samples: 32, points: 2 };
-    let seed = Seed::new(state.seed);
-    let Ok(all) = quick.of(&belief.ensemble, &sources, &spans, seed, &()) else { return Vec::new() };
-    let mut listed: Vec<Effect> = all.into_iter().filter(|effect| effect.not_zero >= LEAST).collect();
-    listed.sort_by(|a, b| b.not_zero.total_cmp(&a.not_zero).then(b.mean.abs().total_cmp(&a.mean.abs())));
+/// The effects that are more probable than not, the most probable first; none if nothing is measured.
+pub(super) fn effects(
+    state: &State,
+    belief: &Belief,
+    observer: &dyn Observer,
+) -> Result<Vec<LabEffect>, Stopped> {
+    let (Some(data), _) = state.data() else { return Ok(Vec::new()) };
+    let spans = observed_spans(&DataSummary::of(&data));
+    let listed = Effects::probable(&belief.ensemble, &spans, Seed::new(state.seed), observer)?;
     let variables = state.variables.list();
     let named = |effect: Effect| LabEffect {
         from: variables[effect.from].name.clone(),
@@ -59,7 +51,7 @@ pub(super) fn effects(state: &State, belief: &Belief) -> Vec<LabEffect> {
         negative: effect.negative,
         unit: unit(&variables[effect.from], &variables[effect.to]),
     };
-    listed.into_iter().map(named).collect()
+    Ok(listed.into_iter().map(named).collect())
 }
 
 fn unit(from: &Variable, to: &Variable) -> String {

@@ -9,14 +9,15 @@
 //!   `digest`: fingerprints of what was written;
 //! - `state`: the campaign in memory, as every decision sees it;
 //! - `intake` and `record`: checked input, from data files and from filled-in forms; `form`: the forms;
-//! - `belief` and `propose`: what is believed, and what to do next; `status`, `report` and `export`: what people
-//!   see.
+//! - `belief` and `propose`: what is believed, and what to do next; `status`, `report`, `experiment_table` and
+//!   `export`: what people see.
 
 #![warn(missing_docs)]
 
 mod belief;
 mod digest;
 mod effects;
+mod experiment_table;
 mod export;
 mod form;
 mod intake;

@@ -206,7 +206,7 @@ impl Lab {
             let names = state.variables.names();
             request.check(names)?;
             request.constraints(&state).check(names, request.design.batch).map_err(DesignError::from)?;
-            let belief = self.fitted_belief(&state, request, observer)?;
+            let belief = self.fitted_belief(&state, request, true, observer)?;
             let (designed, settings) = designed(&state, &belief, request, observer)?;
             let kept = self.change(|change, now| {
                 // If others have changed the campaign meanwhile, the batch is designed again.
@@ -286,11 +286,7 @@ pub(crate) fn designed(
 }
 
 fn in_laboratory_units(batch: &Batch, state: &State, seconds: f64) -> DesignRecord {
-    let names = state.variables.names();
-    let named = |design: &Intervention| -> Vec<(String, f64)> {
-        let settings = state.variables.to_laboratory(design);
-        settings.into_iter().map(|(node, value)| (names[node].clone(), value)).collect()
-    };
+    let named = |design: &Intervention| state.named(&state.variables.to_laboratory(design));
     let mut designed = DesignRecord::new(batch, seconds);
     for (experiment, chosen) in designed.batch.iter_mut().zip(&batch.chosen) {
         experiment.targets = named(&chosen.design);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use seabed::campaign::Campaign;
 use seabed::data::{Dataset, Names, far_values, traps};
-use seabed::design::DesignRecord;
+use seabed::design::{DesignRecord, ExperimentRecord};
 use seabed::graph::{Node, NodeSet};
 use seabed::posterior::PosteriorSettings;
 use seabed::scm::Intervention;
@@ -153,6 +153,11 @@ impl Row {
     pub fn is_complete(&self) -> bool {
         self.cells.iter().all(Option::is_some)
     }
+
+    /// What was set, to what; targets without a value are left out.
+    pub fn settings(&self) -> Settings {
+        self.targets.iter().filter_map(|&node| Some((node, self.cells[node]?))).collect()
+    }
 }
 
 impl Experiment {
@@ -193,6 +198,18 @@ impl State {
     /// Experiments in force.
     pub fn live(&self) -> impl Iterator<Item = &Experiment> {
         self.experiments.iter().filter(|experiment| experiment.live)
+    }
+
+    /// Settings with the names of the variables.
+    pub fn named(&self, settings: &[(Node, f64)]) -> Vec<(String, f64)> {
+        settings.iter().map(|&(node, value)| (self.variables.names()[node].clone(), value)).collect()
+    }
+
+    /// What an experiment was chosen for, if it was proposed.
+    pub(crate) fn chosen(&self, experiment: &Experiment) -> Option<&ExperimentRecord> {
+        let proposal = self.proposals.iter().find(|proposal| Some(proposal.id) == experiment.proposal)?;
+        let mut mates = self.live().filter(|mate| mate.proposal == experiment.proposal);
+        proposal.designed.batch.get(mates.position(|mate| mate.id == experiment.id)?)
     }
 
     /// Pending replicates of experiments in force.

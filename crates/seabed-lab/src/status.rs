@@ -109,14 +109,18 @@ pub struct Summary {
 impl Lab {
     /// The status of the campaign, from what is in the file.
     pub fn summary(&self) -> Result<Summary, LabError> {
-        let state = self.state()?;
-        let (belief, fresh) = self.newest_belief(&state)?;
-        let mut summary = self.summarise(&state, belief.as_ref())?;
+        Ok(self.summary_of_state(&self.state()?)?.0)
+    }
+
+    /// The status, and the belief that it tells of.
+    pub(super) fn summary_of_state(&self, state: &State) -> Result<(Summary, Option<Belief>), LabError> {
+        let (belief, fresh) = self.newest_belief(state)?;
+        let mut summary = self.summarise(state, belief.as_ref(), &())?;
         summary.not_yet_learned = !fresh && summary.rows > 0;
         if let Some(proposal) = state.proposals.last().filter(|_| fresh) {
             summary.hardly_worth = Some(hardly_worth(&proposal.designed));
         }
-        Ok(summary)
+        Ok((summary, belief))
     }
 
     /// As [`Lab::summary`], after learning from all data. If the `next` batch is asked about, another one like the last is
@@ -124,8 +128,9 @@ impl Lab {
     pub fn learned_summary(&mut self, next: bool, observer: &dyn Observer) -> Result<Summary, LabError> {
         let state = self.state()?;
         let request = state.last_request();
-        let belief = self.fitted_belief(&state, &request, observer)?;
-        let mut summary = self.summarise(&state, Some(&belief))?;
+        // Graphs, which take long to read, serve only to design.
+        let belief = self.fitted_belief(&state, &request, next, observer)?;
+        let mut summary = self.summarise(&state, Some(&belief), observer)?;
         if next && state.variables.constraints(None, None, 1).targets().next().is_some() {
             let (next, _) = designed(&state, &belief, &request, observer)?;
             summary.next_information = Some(next.information);
@@ -135,15 +140,16 @@ impl Lab {
         Ok(summary)
     }
 
-    fn summarise(&self, state: &State, belief: Option<&Belief>) -> Result<Summary, LabError> {
-        let names = state.variables.names();
-        let named = |settings: &[(usize, f64)]| -> Vec<(String, f64)> {
-            settings.iter().map(|&(node, value)| (names[node].clone(), value)).collect()
-        };
+    fn summarise(
+        &self,
+        state: &State,
+        belief: Option<&Belief>,
+        observer: &dyn Observer,
+    ) -> Result<Summary, LabError> {
         let pending = state.pending().map(|(experiment, replicate)| PendingOutcome {
             experiment: experiment_name(experiment.id),
             replicate,
-            targets: named(&experiment.settings),
+            targets: state.named(&experiment.settings),
             proposal: experiment.proposal,
         });
         let rounds = state.proposals.iter().map(|proposal| {
@@ -177,7 +183,10 @@ impl Lab {
             not_yet_learned: false,
             certain,
             uncertain,
-            effects: belief.map_or(Vec::new(), |belief| effects(state, belief)),
+            effects: match belief {
+                Some(belief) => effects(state, belief, observer).map_err(|_| LabError::Stopped)?,
+                None => Vec::new(),
+            },
             strategy: state.last_request().design.strategy,
             next_information: None,
             next_standard_error: None,

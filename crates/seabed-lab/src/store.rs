@@ -95,6 +95,12 @@ impl Lab {
         Ok(())
     }
 
+    /// The summary of a belief by its number; its ensemble may have megabytes.
+    pub(super) fn summary_numbered(&self, id: i64) -> Result<String, LabError> {
+        let sql = "SELECT summary FROM belief WHERE id = ?1";
+        self.connection.query_row(sql, [id], |row| row.get(0)).map_err(|error| self.failed(error))
+    }
+
     /// The summary and the ensemble of a belief by its number.
     pub(super) fn belief_numbered(&self, id: i64) -> Result<(String, Vec<u8>), LabError> {
         let sql = "SELECT summary, ensemble FROM belief WHERE id = ?1";

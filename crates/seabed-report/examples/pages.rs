@@ -24,6 +24,7 @@ fn main() -> io::Result<()> {
         "large.html",
         &page("A large run", &[Section::Run(&common::run(20, false)), Section::Run(&large)]),
     )?;
+    write("laboratory.html", &page("A campaign", &[Section::Run(&common::laboratory())]))?;
     write("odd.html", &page("Odd & <strange>", &[Section::Study(&odd_study), Section::Run(&odd_run)]))?;
     for (stem, svg) in study_figures(&common::study(10)).iter().chain(&run_figures(&small)) {
         write(&format!("{stem}.svg"), svg)?;

@@ -19,8 +19,11 @@ mod short;
 mod study;
 mod style;
 mod svg;
+mod words;
 
-pub use model::{InformationCurve, Intervention, Line, MetricRow, Run, RunView, Setting, Study, Table};
+pub use model::{
+    EffectRow, InformationCurve, Intervention, Line, MetricRow, Run, RunView, Setting, Study, Table,
+};
 pub use page::{Section, is_report, page};
 pub use short::short;
 

@@ -77,10 +77,33 @@ pub struct RunView {
     pub timing: Vec<(String, f64)>,
     /// What in the data the models cannot have made, a sentence each.
     pub checks: Vec<String>,
-    /// Paragraphs that say in words what the page shows, before anything else.
-    pub opening: Vec<String>,
-    /// Tables of texts, after the belief.
+    /// What was asked and measured, in sentences; what is believed and undecided follows from the probabilities.
+    pub asked: String,
+    /// What to do next, in sentences.
+    pub next: String,
+    /// What to beware of, each without its full stop.
+    pub cautions: Vec<String>,
+    /// What setting a variable does to another, the most probable first.
+    pub effects: Vec<EffectRow>,
+    /// Tables of texts, after the effects.
     pub tables: Vec<Table>,
+}
+
+/// What setting one variable does to another.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct EffectRow {
+    /// The variable that is set.
+    pub from: String,
+    /// The variable that is looked at.
+    pub to: String,
+    /// Change of `to` per unit of `from`.
+    pub mean: f64,
+    /// 90 % of the belief lies in it.
+    pub interval: [f64; 2],
+    /// Probability that there is an effect at all.
+    pub not_zero: f64,
+    /// The unit of the change, in words; may be empty.
+    pub unit: String,
 }
 
 /// A table of texts.

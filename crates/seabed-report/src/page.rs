@@ -3,7 +3,7 @@
 use crate::model::{RunView, Study};
 use crate::style::page_rules;
 use crate::svg::{FIGURE_HEAD, escape};
-use crate::{run, study};
+use crate::{run, study, words};
 
 /// A part of a page.
 #[derive(Clone, Copy, Debug)]
@@ -36,10 +36,12 @@ pub fn is_report(text: &str) -> bool {
 pub fn page(title: &str, sections: &[Section<'_>]) -> String {
     let part = |section: &Section<'_>| match section {
         Section::Study(study) => study::section(study),
-        Section::Run(run) => run::section(run),
+        Section::Run(run) => run::section(run, title),
         Section::Text(text) => format!("<p>{}</p>\n", escape(text)),
     };
-    let body: String = sections.iter().map(part).collect();
+    let mut body: String = sections.iter().map(part).collect();
+    let glossary = words::glossary(&body);
+    run::texts(&mut body, &glossary);
     let title = escape(title);
     let rules = page_rules();
     // An empty icon keeps the browser from requesting one.

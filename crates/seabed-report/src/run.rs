@@ -12,6 +12,7 @@ use crate::scale::{number, with_error};
 use crate::study::Measure;
 use crate::style::look;
 use crate::svg::{Figure, escape};
+use crate::words;
 
 fn charts(run: &RunView) -> Vec<Chart> {
     let rows = Run { rows: run.rows.clone(), ..Run::default() };
@@ -36,11 +37,14 @@ pub(crate) fn figures(run: &RunView) -> Vec<(String, Figure)> {
     figures
 }
 
-/// The run as part of a page.
-pub(crate) fn section(run: &RunView) -> String {
-    let mut html = format!("<section>\n<h2>{}</h2>\n", escape(&run.title));
-    for paragraph in &run.opening {
-        let _ = writeln!(html, "<p>{}</p>", escape(paragraph));
+/// The run as part of a page, which may have the same title.
+pub(crate) fn section(run: &RunView, page: &str) -> String {
+    let mut html = String::from("<section>\n");
+    if run.title != page {
+        let _ = writeln!(html, "<h2>{}</h2>", escape(&run.title));
+    }
+    for paragraph in words::opening(run) {
+        let _ = writeln!(html, "<p>{}</p>", escape(&paragraph));
     }
     let charts = charts(run);
     if !charts.is_empty() {
@@ -55,7 +59,8 @@ pub(crate) fn section(run: &RunView) -> String {
         belief(&mut html, run);
     }
     checks(&mut html, &run.checks);
-    run.tables.iter().filter(|table| !table.rows.is_empty()).for_each(|table| texts(&mut html, table));
+    texts(&mut html, &words::effects(&run.effects));
+    run.tables.iter().for_each(|table| texts(&mut html, table));
     information(&mut html, run);
     interventions(&mut html, &run.interventions, run.unit());
     if !run.timing.is_empty() {
@@ -127,7 +132,11 @@ fn information(html: &mut String, run: &RunView) {
     html.push_str("</div>\n");
 }
 
-fn texts(html: &mut String, table: &Table) {
+/// A table of texts; nothing if it has no rows.
+pub(crate) fn texts(html: &mut String, table: &Table) {
+    if table.rows.is_empty() {
+        return;
+    }
     let _ = writeln!(html, "<h3>{}</h3>", escape(&table.title));
     if !table.note.is_empty() {
         let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(&table.note));

@@ -4,7 +4,7 @@
 //! Everything that may take longer than a second takes an `&dyn Observer`. Progress bars, Ctrl-C, a page in a browser
 //! and a notebook all use this one trait; `&()` ignores progress and never stops anything.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use std::{fmt, fs};
@@ -86,25 +86,28 @@ const PULSE: Duration = Duration::from_millis(50);
 
 /// Asks now and then whether parallel work of many small pieces should go on; once told to stop, it remembers.
 pub(crate) struct Pulse<'a> {
-    /// Reports progress; false if the work should stop.
-    ask: &'a (dyn Fn() -> bool + Sync),
+    /// Reports progress, told how many pieces were begun; false if the work should stop.
+    ask: &'a (dyn Fn(u64) -> bool + Sync),
+    pieces: AtomicU64,
     asked: Mutex<Instant>,
     stopped: AtomicBool,
 }
 
 impl<'a> Pulse<'a> {
-    pub(crate) fn new(ask: &'a (dyn Fn() -> bool + Sync)) -> Self {
-        Self { ask, asked: Mutex::new(Instant::now()), stopped: AtomicBool::new(false) }
+    pub(crate) fn new(ask: &'a (dyn Fn(u64) -> bool + Sync)) -> Self {
+        let (pieces, stopped) = (AtomicU64::new(0), AtomicBool::new(false));
+        Self { ask, pieces, asked: Mutex::new(Instant::now()), stopped }
     }
 
     /// Should the next piece be done?
     pub(crate) fn goes_on(&self) -> bool {
+        let begun = self.pieces.fetch_add(1, Ordering::Relaxed);
         // Whoever does not get the lock leaves the question to who has it.
         if let Ok(mut asked) = self.asked.try_lock()
             && asked.elapsed() >= PULSE
         {
             *asked = Instant::now();
-            if !(self.ask)() {
+            if !(self.ask)(begun) {
                 self.stopped.store(true, Ordering::Relaxed);
             }
         }
@@ -152,13 +155,18 @@ mod tests {
     #[test]
     fn a_pulse_asks_now_and_then_and_remembers_the_answer() {
         let count = AtomicBool::new(true);
-        let ask = || count.swap(false, Ordering::Relaxed);
+        let told = AtomicU64::new(0);
+        let ask = |begun: u64| {
+            told.store(begun, Ordering::Relaxed);
+            count.swap(false, Ordering::Relaxed)
+        };
         let pulse = Pulse::new(&ask);
         let start = Instant::now();
         let mut pieces = 0u64;
         while pulse.goes_on() {
             pieces += 1;
         }
+        assert_eq!(told.load(Ordering::Relaxed), pieces, "all before the one that was not begun");
         // Asked twice: the first time it was to go on.
         assert!(pieces > 0 && start.elapsed() >= 2 * PULSE && !pulse.goes_on());
     }

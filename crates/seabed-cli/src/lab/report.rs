@@ -12,8 +12,8 @@ use crate::outputs::{Force, Kind, Output};
 
 /// Write a report of the campaign: one self-contained HTML page.
 ///
-/// Shows the learned edges, the expected information of every batch, the experiments made, and the expected information
-/// of each value of each target in the last proposal.
+/// Shows where the campaign stands in words, the learned edges and effects, the expected information of every batch, every
+/// experiment with what was set and what came, and the expected information of each value of each target in the last proposal.
 #[derive(Args)]
 pub struct Report {
     #[command(flatten)]

@@ -85,6 +85,36 @@ fn a_stopped_fit_continues_and_ends_the_same() {
     }
 }
 
+/// A stop while the models are checked loses nothing of the fit before it.
+#[test]
+fn a_stop_during_the_checks_keeps_the_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut ask = request(2, 1);
+    ask.posterior.kind = PosteriorKind::McmcLinear;
+    ask.posterior.draws = 20;
+    let with = |name: &str, stopped: bool| {
+        let folder = folder.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        let (_, mut lab) = new_lab(&folder);
+        add(&mut lab, &folder, &observations(40, 2), false).unwrap();
+        if stopped {
+            let until = |progress: &Progress<'_>| !progress.what.to_string().contains("graphs checked");
+            let stopped = lab.propose(&ask, "", &until).unwrap_err().to_string();
+            assert!(stopped.contains("the same command continues"), "{stopped}");
+            assert!(lab.edge_probabilities().unwrap().is_none(), "it is no belief yet");
+        }
+        let swept = Mutex::new(false);
+        let watch = |progress: &Progress<'_>| {
+            *swept.lock().unwrap() |= progress.what.to_string().contains("sweeps");
+            true
+        };
+        let proposed = lab.propose(&ask, "", &watch).unwrap();
+        assert_eq!(swept.into_inner().unwrap(), !stopped, "the chains run once");
+        (proposed.designed.batch, proposed.belief.edge_entropy)
+    };
+    assert_eq!(with("stopped", true), with("whole", false));
+}
+
 /// The same campaign and request give the same proposal; after it, the same request gives another.
 #[test]
 fn proposals_are_reproducible_and_do_not_repeat_what_is_pending() {

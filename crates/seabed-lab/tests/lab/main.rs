@@ -6,3 +6,4 @@ mod copies;
 mod files;
 mod forms;
 mod on_paper;
+mod reports;

@@ -1,7 +1,9 @@
 //! Made-up studies and runs, the same at every call; numbers without meaning.
 #![allow(dead_code)]
 
-use seabed_report::{InformationCurve, Intervention, Line, MetricRow, Run, RunView, Setting, Study, Table};
+use seabed_report::{
+    EffectRow, InformationCurve, Intervention, Line, MetricRow, Run, RunView, Setting, Study, Table,
+};
 
 /// A number in [0, 1) that depends on all three.
 pub fn draw(a: usize, b: usize, c: usize) -> f64 {
@@ -120,8 +122,16 @@ pub fn run(d: usize, cyclic: bool) -> RunView {
         truth: Some(truth),
         curves,
         checks: vec!["X1 -> X2 is curved, but the models are linear".into()],
+        asked: format!("This run asks which of {d} variables cause which others in a simulated world."),
+        next: "All 4 rounds are done; more rounds would continue it.".into(),
+        effects: (1..d).map(|v| effect("X0", &format!("X{v}"), "")).collect(),
         ..RunView::default()
     }
+}
+
+fn effect(from: &str, to: &str, unit: &str) -> EffectRow {
+    let (from, to, unit) = (from.to_string(), to.to_string(), unit.to_string());
+    EffectRow { from, to, mean: 2.5, interval: [1.9, 3.1], not_zero: 0.98, unit }
 }
 
 /// A laboratory's campaign: no truth, words and tables, one batch, worth in another unit than nats.
@@ -132,25 +142,20 @@ pub fn laboratory() -> RunView {
         truth: None,
         rows: vec![MetricRow { batch_information: Some(0.4), ..MetricRow::default() }],
         unit: "squared error of edge probabilities".into(),
-        opening: vec![
-            "This campaign asks which of 6 variables cause which others. The surest edges are X0 → X1."
-                .into(),
-            "Caution: 8 rows are few for 6 variables.".into(),
-        ],
-        tables: vec![
-            Table {
-                title: "Effects".into(),
-                note: "What setting one variable does to another.".into(),
-                header: text(&["set → look", "change per unit", "90 % interval", "any"]),
-                rows: vec![text(&["X0 → phosphatidylinositol-3-kinase", "2.5 nM", "1.9 to 3.1", "0.98"])],
-            },
-            Table {
-                title: "Experiments".into(),
-                note: String::new(),
-                header: text(&["experiment", "set", "why", "came"]),
-                rows: (0..4).map(|_| text(&["E0001", "X1 = 2.83", long, "X0 1.2, X2 3.4; failed"])).collect(),
-            },
-        ],
+        asked: "This campaign asks which of 6 variables cause which others.".into(),
+        next: "8 proposed measurements are still to be made and recorded.".into(),
+        cautions: vec!["8 rows are few for 6 variables".into()],
+        effects: vec![effect("X0", "phosphatidylinositol-3-kinase", "nM per log µM")],
+        tables: vec![Table {
+            title: "Experiments".into(),
+            note: String::new(),
+            header: text(&["experiment", "replicate", "proposed", "set", "what for", "came"]),
+            rows: (0..4)
+                .map(|_| {
+                    text(&["E001", "1", "X1 = 2.83", "X1 = 3 (not as proposed)", long, "X0 1.2, X2 3.4"])
+                })
+                .collect(),
+        }],
         ..run(6, false)
     }
 }
@@ -177,6 +182,9 @@ pub fn odd() -> (Study, RunView) {
     view.names[2] = "phosphatidylinositol-3-kinase".into();
     view.names[3] = "<&>".into();
     view.checks = vec!["<&>: its noise has heavy tails".into()];
+    view.asked = "<b>What?</b>".into();
+    view.cautions = vec!["<i>".into()];
+    view.effects = vec![effect("<b>", "<&>", "<u>")];
     view.truth = None;
     view.edge_probabilities[1][2] = f64::NAN;
     view.edge_probabilities.pop();

@@ -19,6 +19,8 @@ mod wording;
 #[cfg(test)]
 mod tests;
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use serde::{Deserialize, Serialize};
 
 use crate::data::{DataError, Dataset};
@@ -107,16 +109,17 @@ pub fn check(
     let by_name = ByName::new(ensemble.names());
     let data = data.reordered(&by_name.names).map_err(CheckError::Variables)?;
     let chosen = representatives(ensemble);
-    let all = chosen.len() as u64;
+    let (done, all) = (AtomicU64::new(0), chosen.len() as u64);
     let models: Vec<Scm> =
         ensemble.draws().iter().map(|draw| draw.reordered(&by_name.names, &by_name.from)).collect();
     let graphs = chosen.iter().map(|&(draw, _)| models[draw].dag());
-    let regressions = Regressions::new(&data, graphs, &models);
+    let regressions = Regressions::new(&data, graphs, &models, observer)?;
     let results = ordered_map(&chosen, |&(draw, votes)| {
-        report(observer, 0, all, format_args!("checks"))?;
+        report(observer, done.load(Relaxed), all, format_args!("graphs checked"))?;
         let fitted = regressions.of_graph(models[draw].dag());
         let mut evidence = nodes::evidence(&data, &fitted);
         evidence.extend(pairs::evidence(&data, models[draw].dag(), &fitted));
+        done.fetch_add(1, Relaxed);
         Ok((votes, evidence))
     });
     let of_graphs = results.into_iter().collect::<Result<Vec<_>, Stopped>>()?;

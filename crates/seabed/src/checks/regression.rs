@@ -12,6 +12,7 @@ use crate::data::Dataset;
 use crate::graph::{Dag, Node, NodeSet};
 use crate::num::parallel::ordered_map;
 use crate::num::special::f_tail;
+use crate::observer::{Observer, Pulse, Stopped, report};
 use crate::scm::{Mechanism, Scm};
 
 /// Fewer rows say nothing about a distribution.
@@ -126,7 +127,12 @@ pub(super) struct Regressions {
 
 impl Regressions {
     /// For these graphs; functions are those of all models, variables in the same order everywhere.
-    pub fn new<'a>(data: &Dataset, graphs: impl Iterator<Item = &'a Dag>, models: &[Scm]) -> Self {
+    pub fn new<'a>(
+        data: &Dataset,
+        graphs: impl Iterator<Item = &'a Dag>,
+        models: &[Scm],
+        observer: &dyn Observer,
+    ) -> Result<Self, Stopped> {
         let mut keys: Vec<(Node, NodeSet)> = Vec::new();
         let mut known = std::collections::HashSet::new();
         for graph in graphs {
@@ -137,8 +143,16 @@ impl Regressions {
                 }
             }
         }
-        let fitted = ordered_map(&keys, |(node, parents)| Fitted::new(data, *node, parents, models));
-        Self { found: keys.into_iter().zip(fitted).collect() }
+        // Functions that are not linear take their time on thousands of rows.
+        let ask = |begun: u64| {
+            report(observer, begun, keys.len() as u64, format_args!("mechanisms checked")).is_ok()
+        };
+        let pulse = Pulse::new(&ask);
+        let fitted = ordered_map(&keys, |(node, parents)| {
+            pulse.goes_on().then(|| Fitted::new(data, *node, parents, models)).ok_or(Stopped)
+        });
+        let fitted = fitted.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { found: keys.into_iter().zip(fitted).collect() })
     }
 
     /// For every variable its regression on its parents in a graph.

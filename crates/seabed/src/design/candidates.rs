@@ -45,22 +45,23 @@ fn most_sets(constraints: &Constraints, targets: usize) -> usize {
     sizes.saturating_mul(BEST_SINGLES * targets)
 }
 
-/// The designs of one table, about, where those that set one target are screened first: what those that are evaluated only
-/// roughly count for, and those that are evaluated in full.
+/// The designs of one table, about: what those that are evaluated only roughly count for, and those that are evaluated in full.
+/// Where those that set one target are `screened` first, the former spare most of the latter.
 pub(super) fn usual_candidates(
     constraints: &Constraints,
     values: &Values,
     evaluations: usize,
+    screened: bool,
 ) -> (usize, usize) {
     let all = constraints.targets().count();
-    let targets = all.min(MOST_TARGETS);
+    let targets = if screened { all.min(MOST_TARGETS) } else { all };
     let sets = most_sets(constraints, all);
     if *values != Values::Refined {
         return (0, targets.saturating_mul(values.most(evaluations)).saturating_add(sets));
     }
     let (first, most) = (targets.saturating_mul(evaluations), values.most(evaluations));
     let best = targets.min(REFINED_TARGETS);
-    if !constraints.costs_are_equal() || first <= CONTENDERS {
+    if !screened || !constraints.costs_are_equal() || first <= CONTENDERS {
         return (0, first.saturating_add(best * (most - evaluations)).saturating_add(sets));
     }
     // The best targets get all their values, most contenders among them.

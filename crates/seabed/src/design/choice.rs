@@ -10,9 +10,11 @@ use super::designer::{DesignError, Designer};
 use super::information::Information;
 use super::replicates::Replicates;
 use super::rule::{Picker, distinct};
+use super::strategy::Rule;
 use super::utility::{Judged, Verdict, evaluator, samples_to_choose, thinning};
 use super::value::Values;
-use super::work::{Designs, Work};
+use super::work::{Cost, Prices, Work};
+use crate::belief::Conditional;
 use crate::graph::Node;
 use crate::num::random::{Purpose, Seed};
 use crate::observer::{Effort, Observer};
@@ -75,8 +77,9 @@ impl Designer {
 
         let (utility, rule) = self.strategy.parts();
         let values = self.strategy.values(&self.values);
-        let work = self.work(constraints, pending.len(), models.draws().len());
-        let work = Work::new(observer, work, self.paths(belief))?;
+        let prices = self.prices(belief);
+        let cost = self.cost(prices, constraints, pending.len(), models.draws().len());
+        let work = Work::new(observer, prices, cost, self.paths(belief))?;
         let stream = seed.stream(Purpose::Design);
         let mut evaluator = evaluator(utility, &designer, belief, &pending, stream, &work)?;
         let picker = Picker {
@@ -115,16 +118,18 @@ impl Designer {
     /// What [`design`](Self::design) will take, about, under a belief of so many models, whatever the strategy finds: most of
     /// the time goes into designs that are looked at.
     pub fn effort(&self, models: usize, constraints: &Constraints) -> Effort {
-        self.effort_of(self.work(constraints, 0, models).expected, models, constraints.variables.len())
+        let designs = self.cost(Prices::EQUAL, constraints, 0, models).rows();
+        self.effort_of(designs, models, constraints.variables.len())
     }
 
     /// What [`score`](Self::score) will take, about, for so many designs under a belief of so many models.
     pub fn score_effort(&self, designs: usize, models: usize, variables: usize) -> Effort {
-        self.effort_of(self.own_work(designs), models, variables)
+        let rows = OWN_WORK as f64 * designs as f64 * self.replicates.at_a_time() as f64;
+        self.effort_of(rows, models, variables)
     }
 
     /// What it takes to look at this many designs, each of their rows counted.
-    fn effort_of(&self, designs: usize, models: usize, variables: usize) -> Effort {
+    fn effort_of(&self, designs: f64, models: usize, variables: usize) -> Effort {
         let [c, d, m] = [models, variables, self.samples].map(|count| count as f64);
         let (of_design, bytes) = if self.strategy.parts().0.needs_graphs() {
             // Each path predicts a row under every design that is still in the race. What the paths keep has a limit of its own.
@@ -133,7 +138,7 @@ impl Designer {
             // Every draw explains the outcomes of every draw.
             (MODEL_SECONDS * c * c * m * d, MODEL_BYTES * c * c * m)
         };
-        Effort { seconds: designs as f64 * of_design, bytes }
+        Effort { seconds: designs * of_design, bytes }
     }
 
     /// Information of given designs, each on its own.
@@ -147,8 +152,9 @@ impl Designer {
         let belief = belief.into();
         self.check_for(belief, designs.len())?;
         check_variables("a design", designs, belief.models.names().len())?;
-        let designs_with_rows = Designs::exactly(self.own_work(designs.len()));
-        let work = Work::new(observer, designs_with_rows, self.paths(belief))?;
+        let (prices, rows) = (self.prices(belief), self.replicates.at_a_time());
+        let cost = Cost::exactly(designs.len() as u64 * prices.looked_at(rows, 0));
+        let work = Work::new(observer, prices, cost, self.paths(belief))?;
         let (utility, _) = self.strategy.parts();
         let mut evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
         evaluator.start_round(0)?;
@@ -168,11 +174,18 @@ impl Designer {
         let belief = belief.into();
         self.check_for(belief, designs.len())?;
         check_variables("a design", designs, belief.models.names().len())?;
-        let designs_with_rows = Designs::exactly(self.own_work(designs.len()));
-        let work = Work::new(observer, designs_with_rows, self.paths(belief))?;
+        let (prices, experiments) = (self.prices(belief), self.experiments(designs));
+        let mut before = 0;
+        let of_part = |(_, rows): &(Intervention, usize)| {
+            let cost = prices.looked_at(*rows, 0).saturating_add(prices.shown(*rows, before));
+            before += rows;
+            cost
+        };
+        let cost = Cost::exactly(experiments.iter().map(of_part).fold(0, u64::saturating_add));
+        let work = Work::new(observer, prices, cost, self.paths(belief))?;
         let (utility, _) = self.strategy.parts();
         let evaluator = evaluator(utility, self, belief, &[], seed.stream(Purpose::Design), &work)?;
-        let verdict = evaluator.judge(&self.experiments(designs))?;
+        let verdict = evaluator.judge(&experiments)?;
         work.finish()?;
         let together = together(&verdict.judged);
         if together.is_finite() { Ok(together) } else { Err(DesignError::NotFinite) }
@@ -220,32 +233,48 @@ impl Designer {
         self.check_size(belief.models.draws().len(), variables, targets)
     }
 
-    /// The designs that a batch takes, with so many pending and under so many models, each as often as it has rows.
-    fn work(&self, constraints: &Constraints, pending: usize, models: usize) -> Designs {
+    /// What a batch costs at these prices, with so many outcomes pending and under so many models.
+    fn cost(&self, prices: Prices, constraints: &Constraints, pending: usize, models: usize) -> Cost {
         let (utility, rule) = self.strategy.parts();
         let values = self.strategy.values(&self.values);
         let rows = self.replicates.at_a_time();
-        // A chosen design is simulated once more, and its part of the finished batch on its own and with the others.
-        let own = pending + self.own_work(self.batch);
         let most = most_candidates(constraints, &values, self.evaluations);
-        let (rough, full, thinned) = if utility.needs_graphs() {
-            let (rough, full) = usual_candidates(constraints, &values, self.evaluations);
-            (rough, full, thinning(rows, self.samples))
+        let screened = utility.needs_graphs();
+        let (rough, full) = usual_candidates(constraints, &values, self.evaluations, screened);
+        let thinned = if screened {
+            thinning(rows, self.samples)
         } else {
-            (0, most, self.samples / samples_to_choose(rows, self.samples, models))
+            self.samples / samples_to_choose(rows, self.samples, models)
         };
-        let looked_at = |table: usize| rule.most_evaluations(table, self.batch).saturating_mul(rows);
-        let usual = rule.usual_evaluations(full, self.batch, self.replicates).saturating_mul(rows) / thinned;
-        let roughly = rule.rounds(self.batch).saturating_mul(rough);
-        Designs {
-            most: looked_at(most).saturating_add(own),
-            expected: usual.saturating_add(roughly).saturating_add(own),
-        }
+        let full = full.saturating_add(rule.again(self.batch, self.replicates)) as u64;
+        let before = |k: usize| pending.saturating_add(k.saturating_mul(rows));
+        let of_round = |k: usize| {
+            // A chosen design is simulated once more; a rule that chooses all at once does not need that.
+            let decided = if rule == Rule::Greedy { prices.shown(rows, before(k)) } else { 0 };
+            let looked_at = full.saturating_mul(prices.looked_at(rows, before(k))).saturating_add(decided);
+            looked_at / thinned as u64 + (rough as u64).saturating_mul(prices.looked_at(1, before(k)))
+        };
+        // The finished batch: each part on its own, and with those before it.
+        let of_part =
+            |k: usize| prices.looked_at(rows, pending).saturating_add(prices.shown(rows, before(k)));
+        let costs = (0..pending)
+            .map(|k| prices.shown(1, k))
+            .chain((0..rule.rounds(self.batch)).map(of_round))
+            .chain((0..self.batch).map(of_part));
+        let last = before(self.batch);
+        let dearest = prices.looked_at(rows, last).max(prices.shown(rows, last));
+        let designs = rule.most_evaluations(most, self.batch).saturating_add(pending + OWN_WORK * self.batch);
+        Cost { most: (designs as u64).saturating_mul(dearest), expected: costs.fold(0, u64::saturating_add) }
     }
 
-    /// Rows of so many designs, each as often as it is looked at when they are given.
-    fn own_work(&self, designs: usize) -> usize {
-        OWN_WORK * designs * self.replicates.at_a_time()
+    /// What simulating costs under a belief.
+    fn prices(&self, belief: Belief<'_>) -> Prices {
+        let Some(graphs) = belief.graphs.filter(|_| self.strategy.parts().0.needs_graphs()) else {
+            return Prices::EQUAL;
+        };
+        let mut families = (0..graphs.names().len()).flat_map(|node| graphs.families(node));
+        let processes = families.any(|family| matches!(family.conditional, Conditional::Process(_)));
+        if processes { Prices::PROCESSES } else { Prices::EQUAL }
     }
 
     /// Simulations that a design is evaluated under.

@@ -23,6 +23,8 @@ pub(super) struct Paths<'a> {
     belief: &'a GraphBelief,
     places: Places,
     pub(super) list: Vec<Path<'a>>,
+    /// Rows simulated of each path so far.
+    rows: usize,
 }
 
 /// Where the families of a node begin in lists of the families of all nodes.
@@ -97,7 +99,7 @@ impl<'a> Paths<'a> {
             }
             list.push(Path { graph, laws: laws.clone(), terms: vec![0.0; laws.len()] });
         }
-        Ok(Self { belief, places, list })
+        Ok(Self { belief, places, list, rows: 0 })
     }
 
     /// One in `step` paths: graphs are still in proportion to their weights.
@@ -120,7 +122,7 @@ impl<'a> Paths<'a> {
             work.check_stop()?;
             let noise = self.noise(stream.at(k as u64), replicates);
             let terms = self.terms_with(&self.list[k], designs, &noise);
-            designs.iter().try_for_each(|_| work.count(replicates))?;
+            designs.iter().try_for_each(|_| work.looked_at(replicates, self.rows))?;
             Ok(of(&terms))
         };
         ordered_map_indices(self.list.len().div_ceil(step), of_path).into_iter().collect()
@@ -135,7 +137,7 @@ impl<'a> Paths<'a> {
         work: &Work<'_>,
     ) -> Result<Self, Stopped> {
         let of_path = |k: usize| {
-            work.count(replicates)?;
+            work.shown(replicates, self.rows)?;
             let noise = self.noise(stream.at(k as u64), replicates);
             let mut memory = Scratch::default();
             let after = |path: Option<Path<'a>>, row: &Vec<f64>| {
@@ -144,7 +146,7 @@ impl<'a> Paths<'a> {
             Ok(noise.iter().fold(None, after).unwrap_or_else(|| self.list[k].clone()))
         };
         let list = ordered_map_indices(self.list.len(), of_path).into_iter().collect::<Result<_, _>>()?;
-        Ok(Self { belief: self.belief, places: self.places.clone(), list })
+        Ok(Self { belief: self.belief, places: self.places.clone(), list, rows: self.rows + replicates })
     }
 
     /// One row of every path without an intervention, `[path][node]`.

@@ -44,16 +44,10 @@ impl Rule {
         }
     }
 
-    /// The evaluations that the rule needs, for tables of about this many designs.
-    pub(super) fn usual_evaluations(self, table: usize, batch: usize, replicates: Replicates) -> usize {
-        match self {
-            Self::Greedy => {
-                // What was already chosen is evaluated again only if one more row of it is among the candidates.
-                let again = if replicates == Replicates::Auto { batch / 2 } else { 0 };
-                table.saturating_add(1).saturating_add(again).saturating_mul(batch)
-            }
-            rule => rule.most_evaluations(table, batch),
-        }
+    /// Designs that the rule looks at in each table beside its candidates, about.
+    pub(super) fn again(self, batch: usize, replicates: Replicates) -> usize {
+        // What was already chosen is evaluated again only if one more row of it is among the candidates.
+        if self == Self::Greedy && replicates == Replicates::Auto { batch / 2 } else { 0 }
     }
 }
 

@@ -10,8 +10,8 @@ mod span;
 mod total;
 
 pub use predict::{Predicted, predict};
-pub use span::{Span, simulated_spans};
-pub use total::{CurvePoint, Effect, Effects};
+pub use span::{Span, observed_spans, simulated_spans};
+pub use total::{CurvePoint, Effect, Effects, most_probable_first};
 
 /// Probability that intervals have.
 pub const COVERAGE: f64 = 0.9;

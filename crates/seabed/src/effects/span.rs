@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::quantile::interval;
+use crate::data::DataSummary;
 use crate::num::parallel::ordered_map_indices;
 use crate::num::random::{Purpose, Seed};
 use crate::scm::{Ensemble, Intervention};
@@ -32,6 +33,11 @@ impl Span {
             })
             .collect()
     }
+}
+
+/// For every variable the middle 90 % of the data.
+pub fn observed_spans(data: &DataSummary) -> Vec<Span> {
+    data.variables.iter().map(|variable| Span::new(variable.low, variable.high)).collect()
 }
 
 /// For every variable the middle 90 % of what the models produce without an intervention: for models without data.

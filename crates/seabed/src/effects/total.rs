@@ -79,7 +79,29 @@ pub struct CurvePoint {
 /// What one draw says about one source: `[to][point]`, the mean of every variable at every value.
 type Means = Vec<Vec<f64>>;
 
+/// Sorts effects, the most probable first; of equally probable ones the largest.
+pub fn most_probable_first(effects: &mut [Effect]) {
+    effects.sort_by(|a, b| b.not_zero.total_cmp(&a.not_zero).then(b.mean.abs().total_cmp(&a.mean.abs())));
+}
+
 impl Effects {
+    /// The effects that are more probable than not, the most probable first: what a summary of a belief lists. `spans` has one
+    /// for every variable.
+    pub fn probable(
+        models: &Ensemble,
+        spans: &[Span],
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Effect>, Stopped> {
+        // Slopes need no more than the two ends, and a summary must be there soon.
+        let quick = Self { samples: 32, points: 2 };
+        let sources: Vec<Node> = (0..models.names().len()).collect();
+        let mut effects = quick.of(models, &sources, spans, seed, observer)?;
+        effects.retain(|effect| effect.not_zero >= 0.5 && effect.is_finite());
+        most_probable_first(&mut effects);
+        Ok(effects)
+    }
+
     /// The effects of every one of `sources` on all other variables, in this order; `spans` has one for every variable.
     pub fn of(
         &self,

@@ -177,13 +177,18 @@ pub struct Fit {
 impl Fit {
     /// What to say where all draws have the same graph; none elsewhere.
     pub fn one_graph(&self) -> Option<&'static str> {
-        let mut draws = self.ensemble.draws().iter().map(Scm::dag);
-        let first = draws.next();
-        let one = self.draws > 1 && draws.all(|graph| Some(graph) == first);
-        one.then_some(
-            "all draws have the same graph: that is as sure as this model of the data can be, not as the world is",
-        )
+        one_graph(&self.ensemble, self.draws)
     }
+}
+
+/// What to say where an ensemble of so many draws, equal ones perhaps merged, has one graph; none elsewhere.
+pub fn one_graph(ensemble: &Ensemble, draws: usize) -> Option<&'static str> {
+    let mut graphs = ensemble.draws().iter().map(Scm::dag);
+    let first = graphs.next();
+    let one = draws > 1 && graphs.all(|graph| Some(graph) == first);
+    one.then_some(
+        "all draws have the same graph: that is as sure as this model of the data can be, not as the world is",
+    )
 }
 
 /// What `seabed fit --json` prints, except for the times. Fields may be added but never renamed.

@@ -19,6 +19,6 @@ mod settings;
 mod units;
 
 pub use error::{FitError, StateMismatch, UnusableData};
-pub use fit::{ALGORITHM, Diagnostics, Fit, Posterior, Start, State};
+pub use fit::{ALGORITHM, Diagnostics, Fit, Posterior, Start, State, one_graph};
 pub use knowledge::{Knowledge, KnowledgeError, KnowledgeForm};
 pub use settings::{NoiseName, NoiseSetting, PosteriorKind, PosteriorSettings, PriorName};

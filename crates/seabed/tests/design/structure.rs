@@ -217,10 +217,13 @@ fn designs_are_reproducible_and_watched() {
 /// only roughly.
 #[test]
 fn the_work_that_is_announced_is_about_the_work_that_is_done() {
-    let fit = fit(Family::Linear);
-    let belief = Belief { models: &fit.ensemble, graphs: fit.graphs.as_ref() };
+    let fits = [Family::Linear, Family::GaussianProcess].map(fit);
     let constraints = Constraints::range(3, -3.0, 3.0);
-    for (evaluations, batch, replicates) in [(5, 1, 1), (5, 4, 1), (40, 3, 1), (20, 2, 3)] {
+    for (family, evaluations, batch, replicates) in
+        [(0, 5, 1, 1), (0, 5, 4, 1), (0, 40, 3, 1), (0, 20, 2, 3), (1, 5, 4, 1), (1, 20, 2, 3)]
+    {
+        let fit: &McmcFit = &fits[family];
+        let belief = Belief { models: &fit.ensemble, graphs: fit.graphs.as_ref() };
         let designer = Designer {
             strategy: Strategy::GreedyEdges,
             values: Values::Refined,

@@ -133,7 +133,7 @@ impl<'a> Outcomes<'a> {
             for replicate in 0..replicates as u64 {
                 self.add_densities_of(round, replicate, i, design, &mut densities)?;
             }
-            self.work.count(replicates).map(|()| densities)
+            self.work.looked_at(replicates, 0).map(|()| densities)
         };
         self.map_draws(of_draw).map(LogDensities)
     }

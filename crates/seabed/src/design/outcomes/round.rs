@@ -70,7 +70,7 @@ impl Round {
         self.map_draws(outcomes, |i, bases, scratch| {
             let mut of_design = |design: &Intervention| {
                 let answer = ask(i, outcomes.densities_with(bases, i, design, decided, scratch));
-                outcomes.work.count(outcomes.counted).map(|()| answer)
+                outcomes.work.looked_at(outcomes.counted, 0).map(|()| answer)
             };
             designs.iter().map(&mut of_design).collect()
         })

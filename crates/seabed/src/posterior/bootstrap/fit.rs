@@ -70,7 +70,7 @@ impl Bootstrap {
         let prepared = Prepared::in_units(data);
         let moments = Moments::new(&prepared.data, &vec![1.0; data.rows()]);
         let mut scores = Scores::new(moments, self.penalty, gies::LEAST_GAIN);
-        let ask = || report(observer, 0, 1, format_args!("one search")).is_ok();
+        let ask = |_: u64| report(observer, 0, 1, format_args!("one search")).is_ok();
         let pulse = Pulse::new(&ask);
         let Ok(found) = gies::gies(&mut scores, data.regimes(), knowledge, &self.search, &pulse) else {
             let state = State::start(self, data, knowledge, Seed::new(0));
@@ -101,7 +101,8 @@ fn run(
         stop.fetch_or(!goes_on, Ordering::Relaxed);
         goes_on
     };
-    let pulse = Pulse::new(&tell);
+    let ask = |_: u64| tell();
+    let pulse = Pulse::new(&ask);
     let drawn = ordered_map_indices(all, |draw| {
         if state.drawn[draw].is_some() || stop.load(Ordering::Relaxed) {
             return state.drawn[draw].clone();

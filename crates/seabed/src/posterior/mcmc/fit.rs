@@ -273,9 +273,14 @@ fn score(
             continue;
         }
         // One node may take longer than anybody waits for an answer to Ctrl-C.
-        let ask = || told(state, observer).is_ok();
-        let pulse = Pulse::new(&ask);
         let mut scores = state.nodes[node].known();
+        let (known, expected) =
+            (scores.len() as f64, state.settings.sets_per_variable(problems.len()) as f64);
+        let ask = |begun: u64| {
+            let part = ((known + begun as f64) / expected).min(0.99);
+            told(state, part, observer).is_ok()
+        };
+        let pulse = Pulse::new(&ask);
         let screened = match state.nodes[node].screened() {
             Some(candidates) => Ok(candidates),
             None => candidates::screen(problem, &limits[node], &mut scores, &pulse),
@@ -376,16 +381,16 @@ fn advance(
 /// Reports progress, with an error if the fit should stop.
 fn report_progress(state: &State, observer: &dyn Observer) -> Result<(), FitError> {
     let saved = || posterior::State::Mcmc(state.clone());
-    if told(state, observer).is_ok() && observer.checkpoint(&|| saved().to_json()) {
+    if told(state, 0.0, observer).is_ok() && observer.checkpoint(&|| saved().to_json()) {
         Ok(())
     } else {
         Err(FitError::Stopped(Box::new(saved())))
     }
 }
 
-/// Reports progress, with an error if the observer asks to stop.
-fn told(state: &State, observer: &dyn Observer) -> Result<(), Stopped> {
-    let (done, all) = state.progress();
+/// Reports progress, with an error if the observer asks to stop; of the variable that is being scored, this part is done.
+fn told(state: &State, part: f64, observer: &dyn Observer) -> Result<(), Stopped> {
+    let (done, all) = state.progress_with(part);
     let (scored, nodes) = state.scored();
     match state.sweeps() {
         0 => {

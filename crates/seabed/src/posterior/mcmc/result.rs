@@ -99,21 +99,23 @@ pub(super) fn fit(
     by_name: &ByName,
     observer: &dyn Observer,
 ) -> Result<McmcFit, FitError> {
-    let (done, all) = state.progress();
-    let ask = || report(observer, done, all, format_args!("models are drawn")).is_ok();
-    let pulse = Pulse::new(&ask);
     // All sweeps are done: resumed from here, the fit is at its end again.
     let stopped = || FitError::Stopped(Box::new(posterior::State::Mcmc(state.clone())));
     let chains: Vec<&[Graph]> =
         state.chains.iter().map(|chain: &Chain| &chain.path[chain.path.len() - diagnostics.kept..]).collect();
     let graphs: Vec<&Graph> = drawn(&chains, state.settings.draws);
+    let of_belief = drawn(&chains, GRAPHS.min(chains.iter().map(|chain| chain.len()).sum()));
+    // Each law takes about as long, whether parameters are drawn from it or it is kept.
+    let all = (distinct(&graphs).len() + distinct(&of_belief).len()) as u64;
+    let ask = |begun: u64| report(observer, begun, all, format_args!("mechanisms drawn")).is_ok();
+    let pulse = Pulse::new(&ask);
     let models = models(&graphs, problems, state.seed, by_name, &pulse).map_err(|_| stopped())?;
     let models = models.into_iter().map(|model| model.reordered(data.names(), &by_name.to)).collect();
     let edge_probabilities = edge_probabilities(&chains, by_name);
     let in_data_order = |(from, to): (Node, Node)| (by_name.from[from], by_name.from[to]);
     diagnostics.disputed = diagnostics.disputed.into_iter().map(in_data_order).collect();
     let ensemble = Ensemble::uniform(models).expect("at least one draw");
-    let graphs = belief(&chains, problems, sorted, by_name, &pulse).map_err(|_| stopped())?;
+    let graphs = belief(&of_belief, problems, sorted, by_name, &pulse).map_err(|_| stopped())?;
     let graphs = graphs.and_then(|belief| belief.reordered(data.names()).ok());
     Ok(McmcFit { ensemble, graphs, edge_probabilities, diagnostics, state })
 }
@@ -121,21 +123,22 @@ pub(super) fn fit(
 /// Graphs of a belief, before equal ones are merged.
 const GRAPHS: usize = 1000;
 
-/// Graphs in equal steps along the chains, and the law of every node given every set of parents that it has in them.
-/// None where a law runs out of digits, though its score did not.
+/// Nodes with the sets of parents that they have in the graphs.
+fn distinct(graphs: &[&Graph]) -> BTreeSet<(Node, Mask)> {
+    graphs.iter().flat_map(|graph| graph.iter().copied().enumerate()).collect()
+}
+
+/// These graphs, and the law of every node given every set of parents that it has in them. None where a law runs out of
+/// digits, though its score did not.
 fn belief(
-    chains: &[&[Graph]],
+    graphs: &[&Graph],
     problems: &[Problem],
     sorted: &Dataset,
     by_name: &ByName,
     pulse: &Pulse<'_>,
 ) -> Result<Option<GraphBelief>, Stopped> {
     let nodes = problems.len();
-    let all = chains.iter().map(|chain| chain.len()).sum();
-    let graphs = drawn(chains, GRAPHS.min(all));
-    let sets = |graph: &&Graph| -> Vec<(Node, Mask)> { graph.iter().copied().enumerate().collect() };
-    let distinct: Vec<(Node, Mask)> =
-        graphs.iter().flat_map(sets).collect::<BTreeSet<_>>().into_iter().collect();
+    let distinct: Vec<(Node, Mask)> = distinct(graphs).into_iter().collect();
     let family = |&(node, parents): &(Node, Mask)| {
         if !pulse.goes_on() {
             return Err(Stopped);

@@ -166,13 +166,19 @@ impl State {
     /// Work done and all of it, if the chains agree when they are compared next: millionths of the seconds that scores and
     /// sweeps were estimated to take.
     pub fn progress(&self) -> (u64, u64) {
+        self.progress_with(0.0)
+    }
+
+    /// As [`State::progress`], when this part of another variable is scored too.
+    pub(super) fn progress_with(&self, part: f64) -> (u64, u64) {
         let (n, d) = (self.rows as f64, self.names.len() as f64);
         let (of_scores, of_sweep) = effort::seconds_of_mcmc(&self.settings, n, d);
         let (scored, nodes) = self.scored();
         let work =
             |scored: f64, sweeps: usize| (1e6 * (of_scores * scored + of_sweep * sweeps as f64)) as u64;
         let until = self.settings.compared_after(self.sweeps());
-        (work(scored as f64 / nodes as f64, self.sweeps()), work(1.0, until))
+        let scored = (scored as f64 + part).min(nodes as f64);
+        (work(scored / nodes as f64, self.sweeps()), work(1.0, until))
     }
 
     /// Sets of parents whose score is known, over all nodes.
