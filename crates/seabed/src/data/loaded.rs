@@ -1,13 +1,8 @@
 //! The result of reading a table: the data, and warnings.
 
-use crate::graph::NodeSet;
-
-use super::cell::like_targets;
 use super::dataset::Dataset;
-use super::error::DataError;
-use super::missing::{Gaps, SetAside};
-use super::names::Names;
-use super::wording::{Excerpt, Remedy, argument};
+use super::missing::SetAside;
+use super::wording::{Excerpt, argument};
 
 /// A data set as it was read, with what the user may want to know about it.
 #[derive(Clone, PartialEq, Debug)]
@@ -51,29 +46,6 @@ pub enum DataWarning {
 }
 
 impl Loaded {
-    /// The rows without gaps; `targets` are sets and, for every row, the index of its set.
-    pub(super) fn complete(
-        file: &str,
-        names: Names,
-        mut columns: Vec<Vec<f64>>,
-        gaps: Gaps,
-        (sets, mut set_of_row): (Vec<NodeSet>, Vec<u32>),
-        notes: Vec<String>,
-    ) -> Result<Self, DataError> {
-        let aside = gaps.close(&names, &mut columns, &mut set_of_row);
-        if let Some(aside) = aside.as_ref().filter(|aside| aside.rows == aside.of) {
-            let worst = aside.columns.first().map_or("", |(name, _)| name);
-            let remedy =
-                if like_targets(worst) { Remedy::CallItTargets } else { Remedy::LeaveOut(worst.to_string()) };
-            let (file, aside) = (file.to_string(), Box::new(aside.clone()));
-            return Err(DataError::NoCompleteRow { file, aside, remedy });
-        }
-        let dataset =
-            Dataset::from_sets(names, columns, sets, set_of_row).map_err(|error| error.in_file(file))?;
-        let warnings = aside.map(DataWarning::SetAside).into_iter().collect();
-        Ok(Self { dataset, warnings, notes })
-    }
-
     /// Adds what is unusual about the values.
     pub(super) fn examined(self) -> Self {
         let Self { dataset, mut warnings, notes } = self;
