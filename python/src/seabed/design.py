@@ -55,7 +55,7 @@ class Trial:
     #: Its number in an :class:`Experiment`, or its name in a :class:`Campaign`; None outside.
     id: int | str | None = None
     #: What it would decide on its own, in words; in numbers in ``batch.form["batch"][k]["decides"]``. Probabilities "now" are
-    #: counted over all graphs of the Markov chains, those of :attr:`Fit.edge_probabilities` over the draws: they differ a little.
+    #: counted over up to 1000 graphs of the Markov chains, :attr:`Fit.edge_probabilities` over the draws: they differ a little.
     decides: str = ""
 
 

@@ -467,40 +467,40 @@ class Experiment:
             raise SettingsError(f"trial {trial} is not pending: it was told or abandoned, or is not of this experiment")
         return found[0]
 
-    def _check_set(self, expected: list[Trial], values: Any) -> None:
-        """Rows in which other values were set than those that were asked for: refused if they are rows of other trials, else believed, and said."""
+    def _check_set(self, rows: Mapping[int, Trial], values: Any) -> None:
+        """Rows in which other values were set than asked for: refused if they are those of other trials, else believed, and said."""
         place = {name: k for k, name in enumerate(self._names)}
-        spread = np.ones(len(self._names)) if self.data is None else self.data.values.std(axis=0)
+        data = None if self._loop is None else self._loop.table()
+        spread = {name: 1.0 if data is None else float(data.column(k).std()) for name, k in place.items()}
+
+        def same(row: int, targets: Mapping[str, float], part: float) -> bool:
+            told = {name: values[row, place[name]] for name in targets}
+            return all(abs(told[name] - value) <= part * max(abs(value), spread[name]) for name, value in targets.items())
+
         said: list[str] = []
-        for row, trial in enumerate(expected):
-            told = {name: float(values[row, place[name]]) for name in trial.targets}
-            off = [
-                name
-                for name, value in told.items()
-                if abs(value - trial.targets[name]) > _ROUNDING * max(abs(trial.targets[name]), float(spread[place[name]]))
-            ]
-            if not off:
+        for row, trial in rows.items():
+            if same(row, trial.targets, _ROUNDING):
                 continue
-            for other in expected:
-                if other.targets != trial.targets and all(values[row, place[n]] == v for n, v in other.targets.items()):
+            told = {name: float(values[row, place[name]]) for name in trial.targets}
+            for other in rows.values():
+                if other.targets != trial.targets and same(row, other.targets, 1e-6):
                     raise DataError(
-                        f"row {row + 1} answers trial {trial.id}, {do(trial.targets)}, but what is told is {do(told)}, and the row "
-                        f"looks like that of trial {other.id}, {do(other.targets)}: outcomes must be in the order of the trials"
+                        f"row {row + 1} is to answer trial {trial.id}, {do(trial.targets)}, but holds {do(told)}: it looks like the "
+                        f"row of trial {other.id}, {do(other.targets)}; give the outcomes in the order of the trials"
                     )
-            limits = [self._limits(name, told[name]) for name in off]
-            beyond = "".join(f"; {limit}" for limit in limits if limit)
-            said.append(f"trial {trial.id} asked for {do(trial.targets)}, and {do(told)} is told{beyond}")
+            beyond = "".join(f"; {limit}" for limit in (self._beyond(name, value) for name, value in told.items()) if limit)
+            said.append(f"trial {trial.id} asked for {do(trial.targets)}, but {do(told)} is told{beyond}")
         if said:
-            more = f", and {len(said) - 1} more like this" if len(said) > 1 else ""
+            more = f" (and {len(said) - 1} more like this)" if len(said) > 1 else ""
             warnings.warn(f"{said[0]}{more}; what is told is believed", SeabedWarning, stacklevel=4)
 
-    def _limits(self, name: str, value: float) -> str:
+    def _beyond(self, name: str, value: float) -> str:
         """Why a variable cannot be set to this value; nothing if it can."""
-        bounds, levels = self._choice["bounds"].get(name), self._choice["levels"].get(name)
-        if levels is not None and value not in levels:
-            return f"the levels of {name} are {', '.join(f'{level:g}' for level in levels)}"
-        low, high = bounds or self._choice["value_range"] or (-np.inf, np.inf)
-        return "" if levels is not None or low <= value <= high else f"{name} can be set from {low:g} to {high:g}"
+        if name in self._choice["levels"]:
+            levels = [float(level) for level in self._choice["levels"][name]]
+            return "" if value in levels else f"the levels of {name} are {', '.join(f'{level:g}' for level in levels)}"
+        low, high = self._choice["bounds"].get(name) or self._choice["value_range"] or (-np.inf, np.inf)
+        return "" if float(low) <= value <= float(high) else f"{name} can be set from {float(low):g} to {float(high):g}"
 
     def _tell_batch(self, trials: list[Trial], outcomes: DataLike) -> None:
         if outcomes is None:
@@ -532,7 +532,7 @@ class Experiment:
             for name, value in trial.targets.items():
                 if np.isnan(values[row, self._names.index(name)]):
                     values[row, self._names.index(name)] = value
-        self._check_set([expected[row] for row in kept], values[kept])
+        self._check_set({row: expected[row] for row in kept}, values)
         if kept:
             targets = [list(expected[row].targets) for row in kept]
             self._take(Dataset(values[kept], names=self._names, interventions=targets))

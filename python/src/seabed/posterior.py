@@ -168,9 +168,9 @@ class Fit:
     def edge_probabilities(self) -> pd.DataFrame:
         """The probability of every edge, row -> column, of shape (variables, variables).
 
-        The weights of the draws that have the edge. What a batch would decide (:attr:`Trial.decides`, "now 0.65") is
-        counted over all graphs that the Markov chains kept, of which the draws are a part, and over what is pending: the two
-        differ by the sampling of the draws, a few hundredths.
+        The weight of the draws that have the edge. What a batch would decide (:attr:`Trial.decides`, "now 0.65") is counted over up
+        to 1000 graphs of the Markov chains instead, after what is pending, so the two differ by a few hundredths.
+        ``diagnostics["edge_probabilities_of_all_graphs"]`` counts every graph of the chains.
         """
         names = self.names
         return frame_of(self._belief.edge_probabilities(), index=names, columns=names)
