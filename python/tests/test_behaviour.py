@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import multiprocessing
 import os
 import signal
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -248,6 +250,12 @@ def test_a_fork_during_a_fit_in_another_thread_works() -> None:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     assert status == 0 and os.read(reader, 20) == child(1)[:20].encode()
+
+
+def test_it_is_typed_and_has_the_version_of_its_wheel() -> None:
+    assert importlib.metadata.version("seabed-cbed") == seabed.__version__
+    folder = Path(seabed.__file__).parent
+    assert (folder / "py.typed").exists() and (folder / "_seabed.pyi").exists()
 
 
 def test_importing_needs_no_optional_package() -> None:
