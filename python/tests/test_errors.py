@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 
 import seabed
 from seabed import CampaignError, DataError, FileError, KnowledgeError, SeabedError, SettingsError, StudyError, WorldError
+
+ROOT = Path(__file__).resolve().parents[2]
 
 OK = {"a": [1.0, 2.0, 0.5, 3.0], "b": [2.0, 1.0, 0.3, 2.2]}
 FRAME = pd.DataFrame(OK)
@@ -219,6 +222,22 @@ def test_bad_input(kind: type[SeabedError], said: str, call: Callable[[], Any]) 
     assert "panick" not in str(caught.value)
     # What to do is said in the words of Python, not in those of the command.
     assert not re.search(r"(^|[\s`(])--[a-z]|`seabed |[a-z]-(per-node|targets|repeats|parents)", str(caught.value))
+
+
+@pytest.mark.skipif(not (ROOT / "crates").is_dir(), reason="the sources are not here, so their messages are not looked at")
+def test_messages_of_the_library_are_put_into_the_words_of_python() -> None:
+    table = (ROOT / "python/rust/failure.rs").read_text()
+    unknown: list[str] = []
+    for crate in ("seabed", "seabed-lab", "seabed-study"):
+        for place in sorted((ROOT / "crates" / crate / "src").rglob("*.rs")):
+            if "tests" in place.relative_to(ROOT).parts:
+                continue
+            code = re.split(r"#\[cfg\(test\)\]\s*mod tests", place.read_text())[0]
+            lines = [line for line in code.splitlines() if not line.lstrip().startswith("//")]
+            # `--set` is of the command alone, which takes keys and values as text; pages are the same whoever writes them.
+            words = re.findall(r"(?<![-\w])--[a-z][a-z-]*|`seabed [a-z]+[^`]*`", "\n".join(lines))
+            unknown += [f"{place.name}: {word}" for word in words if word not in table and word != "--set" and place.name != "report.rs"]
+    assert unknown == []
 
 
 def test_there_are_at_least_fifty_cases() -> None:
