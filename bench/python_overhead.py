@@ -2,7 +2,8 @@
 
     pip install ./python pyarrow && python bench/python_overhead.py target/release/seabed
 
-CPU seconds of either way from the data to the result: in Python from an existing DataFrame, in the command from the file.
+CPU seconds of either way from the data to the result: in Python from an existing DataFrame, in the command from the file. Memory
+is what the process grows by at most while the DataFrame becomes a Dataset, in sizes of its numbers: 1 is one copy.
 """
 
 import resource
@@ -16,10 +17,26 @@ import pandas as pd
 
 import seabed
 
+
+
+def peak():
+    """The most memory that this process had since it was last asked, in bytes."""
+    with open("/proc/self/status") as status:
+        most = next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+    with open("/proc/self/clear_refs", "w") as reset:
+        reset.write("5")
+    return most
+
+
 with tempfile.TemporaryDirectory() as folder:
     place = Path(folder) / "data.parquet"
     seabed.worlds.er(nodes=50, mechanism="linear", weights="uniform", noise_sd=1.0, seed=1).sample(1_000_000).write(place)
     frame = pd.read_parquet(place)
+    peak()
+    before = peak()
+    data = seabed.Dataset(frame)
+    print(f"memory: {(peak() - before) / (8 * frame.size):.2f} copies", flush=True)
+    del data
     for _ in range(3):
         start = time.process_time()
         fit = seabed.fit(frame, "bootstrap", draws=2, seed=1)

@@ -26,7 +26,7 @@ pub struct Failure {
 impl Failure {
     /// An error of a class.
     pub fn new(class: &'static str, message: impl ToString) -> Self {
-        Self { class, message: message.to_string() }
+        Self { class, message: in_python(&message.to_string()) }
     }
 
     /// Settings that cannot be used.
@@ -66,25 +66,68 @@ macro_rules! of_class {
 of_class! {
     "SettingsError": SettingsError, GoalError, ConstraintError, InterventionError, SyntheticError, NetworkError;
     "KnowledgeError": KnowledgeError;
-    "WorldError": WorldError;
     "FileError": ScmFileError, NetworkFileError;
 }
 
-/// Options that messages about files name as the command does, as the arguments they are here.
+/// What messages call by the words of the command, and what it is called here; longer words before those that they begin with.
+const WORDS: [(&str, &str); 30] = [
+    // Files.
+    ("--decimal comma", "decimal=\"comma\""),
+    ("--decimal point", "decimal=\"point\""),
+    ("--encoding latin-1", "encoding=\"latin-1\""),
+    ("--ignore ", "ignore="),
+    ("--ignore", "ignore"),
+    ("--separator", "separator"),
+    ("--decimal", "decimal"),
+    ("--encoding", "encoding"),
+    ("--sheet", "sheet"),
+    ("`seabed simulate --save-scm`", "World.save()"),
+    ("choose another folder with --out", "choose another folder"),
+    // Settings.
+    ("`--posterior bootstrap`", "posterior=\"bootstrap\""),
+    ("edges-per-node", "edges_per_node"),
+    ("max-parents", "max_parents"),
+    ("max-degree", "max_degree"),
+    ("mc-samples", "mc_samples"),
+    ("experiment-cost", "experiment_cost"),
+    (
+        "design.without-replacement are for `seabed run` and `seabed sweep`",
+        "design.without_replacement are for studies",
+    ),
+    ("--goal, --max-repeats", "goal, max_repeats"),
+    ("max-repeats", "max_repeats"),
+    ("max-targets", "max_targets"),
+    // The laboratory.
+    ("--wait SECONDS waits longer", "Campaign(path, wait=SECONDS) waits longer"),
+    ("--new adds", "only_new=True adds"),
+    ("--again", "again=True"),
+    ("`seabed lab amend` with this file", "amend() with this form"),
+    ("`seabed lab new`", "Campaign.new()"),
+    ("`seabed lab add`", "add()"),
+    ("`seabed lab record`", "record()"),
+    ("`seabed lab propose`", "propose()"),
+    ("`seabed lab check`", "check()"),
+];
+
+/// A message that was written for the command, in the words of Python.
 pub fn in_python(message: &str) -> String {
-    let options = ["ignore", "separator", "decimal", "encoding", "sheet", "missing"];
-    options.iter().fold(message.to_string(), |text, name| {
-        text.replace(&format!("--{name} "), &format!("{name}=")).replace(&format!("--{name}"), name)
-    })
+    WORDS.iter().fold(message.to_string(), |text, (command, here)| text.replace(command, here))
 }
 
 impl From<DataError> for Failure {
     fn from(error: DataError) -> Self {
         match error.kind() {
-            seabed::ErrorKind::Input => Self::data(in_python(&error.to_string())),
+            seabed::ErrorKind::Input => Self::data(error),
             seabed::ErrorKind::Environment => Self::new("FileError", error),
             seabed::ErrorKind::Stopped => Self::new("Stopped", error),
         }
+    }
+}
+
+impl From<WorldError> for Failure {
+    fn from(error: WorldError) -> Self {
+        let class = if matches!(error, WorldError::Stopped(_)) { "Stopped" } else { "WorldError" };
+        Self::new(class, error)
     }
 }
 
@@ -139,6 +182,6 @@ impl From<StudyError> for Failure {
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         let class = if matches!(error, LabError::Stopped) { "Stopped" } else { "CampaignError" };
-        Self::new(class, in_python(&error.to_string()))
+        Self::new(class, error)
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use seabed::data::Sheet;
 use seabed::design::{DesignError, Strategy, ceiling, reasons};
 use seabed::posterior::PosteriorSettings;
 use seabed::settings::Keys;
@@ -13,7 +14,7 @@ use seabed_lab::{
 };
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, in_python};
 use crate::settings::{object, read_options};
 use crate::table::Table;
 use crate::watch::{quick, watched};
@@ -84,8 +85,8 @@ impl LabFile {
             let added = self.open()?.add(&data, &AddOptions { again, only_new, read, note }, observer)?;
             Ok(json!({
                 "action": added.action, "rows": added.rows, "known": added.known,
-                "interventional": added.interventional, "incomplete": added.incomplete, "notes": added.notes,
-                "warnings": added.warnings,
+                "interventional": added.interventional, "incomplete": added.incomplete,
+                "notes": told(&added.notes), "warnings": told(&added.warnings),
             })
             .to_string())
         })
@@ -147,6 +148,7 @@ impl LabFile {
     }
 
     /// Records a filled-in form, or corrects by it.
+    #[allow(clippy::too_many_arguments)] // as the caller names them
     fn record(
         &self,
         py: Python<'_>,
@@ -154,9 +156,15 @@ impl LabFile {
         form: &[u8],
         correct: bool,
         again: bool,
+        options: &str,
         note: &str,
     ) -> PyResult<String> {
-        quick(py, || Ok(recorded(&self.open()?.record(name, form, correct, again, note)?)))
+        quick(py, || {
+            let read = read_options(options)?;
+            let sheet = Sheet::read(form, name, &read)?;
+            let found = self.open()?.record_sheet(&sheet, &read.ignore, correct, again, note)?;
+            Ok(recorded(&found, sheet.note.as_slice()))
+        })
     }
 
     /// Corrects one replicate of an experiment.
@@ -177,7 +185,7 @@ impl LabFile {
             };
             let status = status.map(known).transpose()?;
             let correction = Correction { experiment, replicate, values, status };
-            Ok(recorded(&self.open()?.amend(&correction, note)?))
+            Ok(recorded(&self.open()?.amend(&correction, note)?, &[]))
         })
     }
 
@@ -267,11 +275,18 @@ fn request(posterior: &str, changes: &str) -> Result<(ProposalRequest, bool), Fa
     Ok((Keys::of(&all, "the proposal").settings()?, chosen))
 }
 
-fn recorded(recorded: &Recorded) -> String {
+/// Sentences in the words of Python.
+fn told(sentences: &[String]) -> Vec<String> {
+    sentences.iter().map(|sentence| in_python(sentence)).collect()
+}
+
+/// What was recorded, and notes on how the form was read.
+fn recorded(recorded: &Recorded, notes: &[String]) -> String {
     let extra: Vec<String> = recorded.extra.iter().map(|&id| experiment_name(id)).collect();
     json!({
         "action": recorded.action, "done": recorded.done, "failed": recorded.failed, "changed": recorded.changed,
-        "extra": extra, "known": recorded.known, "blank": recorded.blank, "warnings": recorded.warnings,
+        "extra": extra, "known": recorded.known, "blank": recorded.blank, "notes": told(notes),
+        "warnings": told(&recorded.warnings),
     })
     .to_string()
 }

@@ -45,7 +45,7 @@ fn _seabed(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(method::fit, module)?)?;
     module.add_function(wrap_pyfunction!(method::fit_effort, module)?)?;
     module.add_function(wrap_pyfunction!(method::checks, module)?)?;
-    module.add_function(wrap_pyfunction!(method::check_posterior, module)?)?;
+    module.add_function(wrap_pyfunction!(method::check_experiment, module)?)?;
     module.add_function(wrap_pyfunction!(method::design, module)?)?;
     module.add_function(wrap_pyfunction!(method::score, module)?)?;
     module.add_function(wrap_pyfunction!(graphs::graph_distances, module)?)?;

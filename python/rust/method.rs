@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 use seabed::checks::{CheckError, caution};
-use seabed::data::{DataSummary, Dataset, Names, far_values, far_values_in_brief, traps};
-use seabed::design::{Batch, DesignRecord, Designer, ceiling, reasons};
+use seabed::data::{DataSummary, Dataset, Names, check_names, far_values, far_values_in_brief, traps};
+use seabed::design::{Batch, DesignError, DesignRecord, Designer, ceiling, reasons};
 use seabed::num::random::Seed;
 use seabed::posterior::{Fit, Start};
 use serde_json::{Value, json};
@@ -88,10 +88,31 @@ pub fn fit(
     })
 }
 
-/// Are these settings of a posterior valid?
+/// Can experiments on these variables be learned from and chosen with these settings?
 #[pyfunction]
-pub fn check_posterior(py: Python<'_>, posterior: &str, changes: &str) -> PyResult<()> {
-    quick(py, || settings::posterior(posterior, changes).map(drop))
+#[allow(clippy::too_many_arguments)] // as the caller names them
+pub fn check_experiment(
+    py: Python<'_>,
+    names: Vec<String>,
+    posterior: &str,
+    changes: &str,
+    knowledge: Option<&str>,
+    request: &str,
+    goal: Option<&str>,
+    constraints: &str,
+) -> PyResult<()> {
+    quick(py, || {
+        let names: Names = names.into();
+        check_names(&names).map_err(Failure::settings)?;
+        let posterior = settings::posterior(posterior, changes)?;
+        settings::knowledge(knowledge, &names)?;
+        let (has_graphs, draws) = (posterior.gives_graphs(), settings::draws_of(&posterior));
+        let designer = settings::designer(request, goal, &names, has_graphs, draws)?;
+        if designer.strategy.parts().0.needs_graphs() && !has_graphs {
+            return Err(DesignError::NoGraphs.into());
+        }
+        settings::constraints(constraints, &names).map(drop)
+    })
 }
 
 /// A batch as JSON: that of `seabed design --json` but for the times and the entropy, and everything that was evaluated.

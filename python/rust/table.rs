@@ -7,7 +7,8 @@ use std::sync::Arc;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use seabed::data::{
-    DataError, Dataset, Names, check_names, closest, did_you_mean, position, read_tables, write_table,
+    DataError, DataWarning, Dataset, Names, RawTable, check_names, closest, did_you_mean, position,
+    read_raw_table, write_table,
 };
 use seabed::design::{Constraints, NamedConstraints};
 use seabed::graph::NodeSet;
@@ -27,7 +28,7 @@ enum Content {
     /// What can be learned from.
     Complete(Dataset),
     /// With missing cells, which are not numbers (NaN): held, shown and given back.
-    WithGaps { names: Names, columns: Vec<Vec<f64>>, sets: Vec<NodeSet>, set_of_row: Vec<u32> },
+    WithGaps(RawTable),
 }
 
 impl Table {
@@ -39,11 +40,12 @@ impl Table {
     pub fn dataset(&self) -> Result<&Dataset, Failure> {
         match &*self.content {
             Content::Complete(dataset) => Ok(dataset),
-            Content::WithGaps { names, columns, .. } => {
+            Content::WithGaps(table) => {
                 let gap = |(name, column): (&String, &Vec<f64>)| {
                     Some((name.clone(), column.iter().position(|value| value.is_nan())?))
                 };
-                let (name, row) = names.iter().zip(columns).find_map(gap).expect("some cell is missing");
+                let mut columns = table.names().iter().zip(table.columns());
+                let (name, row) = columns.find_map(gap).expect("some cell is missing");
                 Err(Failure::data(format!(
                     "row {}, column {name:?}: the value is missing; leave such rows out with data.dropna()",
                     row + 1
@@ -55,14 +57,14 @@ impl Table {
     fn names_of(&self) -> &Names {
         match &*self.content {
             Content::Complete(dataset) => dataset.names(),
-            Content::WithGaps { names, .. } => names,
+            Content::WithGaps(table) => table.names(),
         }
     }
 
     fn columns(&self) -> &[Vec<f64>] {
         match &*self.content {
             Content::Complete(dataset) => dataset.columns(),
-            Content::WithGaps { columns, .. } => columns,
+            Content::WithGaps(table) => table.columns(),
         }
     }
 
@@ -70,7 +72,7 @@ impl Table {
     fn sets(&self) -> (&[NodeSet], &[u32]) {
         match &*self.content {
             Content::Complete(dataset) => (dataset.regimes(), dataset.regime_of_row()),
-            Content::WithGaps { sets, set_of_row, .. } => (sets, set_of_row),
+            Content::WithGaps(table) => table.targets(),
         }
     }
 }
@@ -101,7 +103,7 @@ impl Table {
         quick(py, || Ok(Self { content: Arc::new(content(names, columns, &sets, set_of_row)?) }))
     }
 
-    /// From a file, its complete rows; also what was guessed and what is unusual about it, as sentences.
+    /// From a file; also what was guessed and what is unusual about it, as sentences.
     #[staticmethod]
     #[pyo3(signature = (path, options, progress=None))]
     fn read(
@@ -111,16 +113,24 @@ impl Table {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(Self, Vec<String>)> {
         watched(py, None, progress.as_ref(), |observer| {
-            let loaded = read_tables(&[path], &settings::read_options(options)?, observer)?;
-            let warnings = loaded.warnings.iter().map(|warning| in_python(&warning.to_string()));
-            let notes = loaded.notes.iter().map(|note| in_python(note));
-            Ok((Self::of(loaded.dataset), notes.chain(warnings).collect()))
+            let table = read_raw_table(&path, &settings::read_options(options)?, observer)?;
+            if table.missing() > 0 {
+                // The rest is told when rows are set aside: it depends on them.
+                let said = sentences(&table.notes, &table.warnings);
+                return Ok((Self { content: Arc::new(Content::WithGaps(table)) }, said));
+            }
+            let loaded = table.complete()?;
+            let said = sentences(&loaded.notes, &loaded.warnings);
+            Ok((Self::of(loaded.dataset), said))
         })
     }
 
     /// To a file, .csv or .parquet.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        watched(py, Some(1), None, |_| Ok(write_table(&path, self.dataset()?)?))
+        watched(py, Some(1), None, |_| match &*self.content {
+            Content::Complete(dataset) => Ok(write_table(&path, dataset)?),
+            Content::WithGaps(table) => Ok(table.write(&path)?),
+        })
     }
 
     #[getter]
@@ -138,8 +148,20 @@ impl Table {
     fn missing(&self) -> usize {
         match &*self.content {
             Content::Complete(_) => 0,
-            Content::WithGaps { columns, .. } => columns.iter().flatten().filter(|x| x.is_nan()).count(),
+            Content::WithGaps(table) => table.missing(),
         }
+    }
+
+    /// The rows without missing cells; also what to know about those that are set aside and, of a file, about the others.
+    fn complete(&self, py: Python<'_>) -> PyResult<(Self, Vec<String>)> {
+        quick(py, || match &*self.content {
+            Content::Complete(_) => Ok((self.clone(), Vec::new())),
+            Content::WithGaps(table) => {
+                let loaded = table.clone().complete()?;
+                let said = sentences(&[], &loaded.warnings[table.warnings.len()..]);
+                Ok((Self::of(loaded.dataset), said))
+            }
+        })
     }
 
     /// A copy of a column.
@@ -180,6 +202,12 @@ impl Table {
     }
 }
 
+/// What is to be told about a table, in the words of Python.
+fn sentences(notes: &[String], warnings: &[DataWarning]) -> Vec<String> {
+    let warnings = warnings.iter().map(DataWarning::to_string);
+    notes.iter().cloned().chain(warnings).map(|sentence| in_python(&sentence)).collect()
+}
+
 fn content(
     names: Vec<String>,
     columns: Vec<Vec<f64>>,
@@ -208,12 +236,7 @@ fn content(
     let right = columns.len() == names.len() && columns.iter().all(|column| column.len() == rows);
     let gaps = columns.iter().flatten().any(|value| value.is_nan());
     if right && gaps && rows > 0 {
-        let endless = |column: &Vec<f64>| column.iter().position(|value| value.is_infinite());
-        if let Some((name, row)) = names.iter().zip(&columns).find_map(|(name, c)| Some((name, endless(c)?)))
-        {
-            return Err(Failure::data(format!("row {}, column {name:?}: the value is infinite", row + 1)));
-        }
-        return Ok(Content::WithGaps { names, columns, sets, set_of_row });
+        return Ok(Content::WithGaps(RawTable::new(names, columns, sets, set_of_row)?));
     }
     let targets = set_of_row.iter().map(|&k| sets[k as usize].clone()).collect();
     Ok(Content::Complete(Dataset::new(names, columns, targets)?))

@@ -199,13 +199,12 @@ impl PyWorld {
         seed: u64,
         threads: Option<usize>,
     ) -> PyResult<Table> {
-        watched(py, threads, None, |_| {
+        watched(py, threads, None, |observer| {
             let world = self.world();
             within("n", samples, 1..=MOST_NUMBERS / world.names().len().max(1))?;
             let design = intervention(&settings, world.names())?;
             let stream = noise_of(Seed::new(seed), &design, world.names());
-            let outcome = world.experiment(&design, samples, stream);
-            Ok(Table::of(outcome.map_err(|error| Failure::new("WorldError", error))?))
+            Ok(Table::of(world.experiment_observed(&design, samples, stream, observer)?))
         })
     }
 }

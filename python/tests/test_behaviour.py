@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import multiprocessing
 import os
 import signal
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -120,12 +122,15 @@ def interrupt():
 
 fit = seabed.fit(data, "mcmc-linear", draws=200) if what in ("design", "predict") else None
 lab = seabed.Campaign.new("cells.lab", data=data) if what == "propose" else None
+genes = seabed.worlds.genes(50, seed=1) if what == "sample" else None
 threading.Thread(target=interrupt, daemon=True).start()
 try:
     if what == "design":
         seabed.design(fit, 10, samples=5000, max_targets=3, evaluations=100)
     elif what == "predict":
         fit.ensemble.predict({"X1": 1.0}, n=100_000, threads=1)
+    elif what == "sample":
+        genes.sample(500_000, threads=1)
     elif what == "propose":
         lab.propose(4, posterior="mcmc-gp", posterior_options=eval(sys.argv[4]))
     elif what == "study":
@@ -148,6 +153,7 @@ except KeyboardInterrupt:
         ("dibs-nonlinear", 1000, 0.5, {"steps": 100_000, "all_steps": True}),
         ("design", 300, 0.5, {}),
         ("predict", 300, 0.2, {}),
+        ("sample", 10, 0.5, {}),
         ("propose", 300, 1.0, {"draws": 2000, "chains": 8}),
         ("study", 10, 1.0, {}),
     ],
@@ -244,6 +250,12 @@ def test_a_fork_during_a_fit_in_another_thread_works() -> None:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     assert status == 0 and os.read(reader, 20) == child(1)[:20].encode()
+
+
+def test_it_is_typed_and_has_the_version_of_its_wheel() -> None:
+    assert importlib.metadata.version("seabed-cbed") == seabed.__version__
+    folder = Path(seabed.__file__).parent
+    assert (folder / "py.typed").exists() and (folder / "_seabed.pyi").exists()
 
 
 def test_importing_needs_no_optional_package() -> None:

@@ -64,6 +64,25 @@ def test_replicates_are_rows_of_the_form(lab: seabed.Campaign) -> None:
     assert all(trial.decides and trial.decides in repr(batch) for trial in batch)
 
 
+def test_forms_from_spreadsheets_are_recorded_with_a_note(lab: seabed.Campaign, world: seabed.World) -> None:
+    batch = lab.propose(2, posterior="mcmc-linear", posterior_options={"draws": 20})
+    form = lab.form()
+    form.loc[:, world.names] = world.run(batch).to_pandas()[world.names].to_numpy()
+    # As Excel writes it in many countries, with a column of the laboratory's own.
+    form.assign(who="me").to_csv("filled.csv", index=False, sep=";", decimal=",")
+    recorded = lab.record("filled.csv", ignore=["who"])
+    assert recorded["done"] == 2
+    assert len(recorded["notes"]) == 1 and "semicolons" in recorded["notes"][0] and "--" not in recorded["notes"][0]
+    assert lab.record(form)["notes"] == []
+
+
+def test_gaps_are_kept_and_not_learned_from(world: seabed.World) -> None:
+    frame = world.sample(30).to_pandas()
+    frame.loc[2, "X1"] = float("nan")
+    lab = seabed.Campaign.new("gaps.lab", data=frame)
+    assert lab.status()["incomplete"] == 1 and lab.data is not None and len(lab.data) == 29
+
+
 def test_known_rows_are_refused(lab: seabed.Campaign, data: seabed.Dataset, world: seabed.World) -> None:
     with pytest.raises(seabed.CampaignError):
         lab.add(data)

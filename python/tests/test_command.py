@@ -91,6 +91,22 @@ def test_warnings_are_those_of_the_command(cli: Cli, world: seabed.World) -> Non
     assert any("standard deviations from its mean" in sentence for sentence in batch.warnings)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_rows_with_gaps_are_set_aside_as_by_the_command(cli: Cli, data: seabed.Dataset) -> None:
+    frame = data.to_pandas()
+    frame.loc[3, "X2"] = float("nan")
+    frame.loc[[4, 62], "X4"] = float("nan")
+    held = seabed.Dataset(frame)
+    for kind in ("csv", "parquet"):
+        held.write(f"gaps.{kind}")
+        printed = cli("fit", f"gaps.{kind}", "--posterior", "bootstrap", "--draws", 7, "--seed", 2, "--json")
+        learned = seabed.fit(seabed.Dataset.read(f"gaps.{kind}"), "bootstrap", draws=7, seed=2)
+        same(learned.to_json(), printed)
+        assert "3 of 65 rows are set aside" in json.loads(printed)["data_notes"][0]
+        shared = ["--posterior", "bootstrap", "--draws", 7, "--seed", 2, "--batch", 2, "--samples", 30, "--json"]
+        same(seabed.design(learned, 2, seed=2, samples=30).to_json(), cli("design", f"gaps.{kind}", *shared))
+
+
 @pytest.mark.parametrize("kind", ["er", "sf"])
 def test_simulate(kind: str, cli: Cli) -> None:
     shared = ["simulate", kind, "--nodes", 6, "--seed", 5, "--standardise", "--noise-sd", 0.3]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -86,17 +87,19 @@ def test_every_way_in_gives_the_same_data(table: Any) -> None:
 @given(tables())
 def test_files_keep_everything(tmp_path_factory: pytest.TempPathFactory, table: Any) -> None:
     names, values, targets = table
-    values = np.nan_to_num(values)
     data = seabed.Dataset(values, names=names, interventions=targets)
     for kind in ("csv", "parquet"):
         place = tmp_path_factory.mktemp("files") / f"data.{kind}"
         data.write(place)
-        with pytest.warns(UserWarning) if _unusual(values) else _nothing():
+        # What is unusual about the rows is said when it is known which ones are set aside.
+        with pytest.warns(seabed.SeabedWarning) if _unusual(values) else _nothing():
             check(seabed.Dataset.read(place), names, values, targets)
 
 
 def _unusual(values: Any) -> bool:
     """Constant columns, and columns that count the rows, deserve a warning."""
+    if np.isnan(values).any():
+        return False
     rows = np.arange(len(values))[:, None]
     constant = len(values) > 1 and bool((values == values[0]).all(axis=0).any())
     counter = len(values) >= 5 and bool(((values == rows) | (values == rows + 1)).all(axis=0).any())
@@ -147,22 +150,42 @@ def test_targets_may_be_categories_and_long_texts() -> None:
     assert seabed.Dataset(frame.with_columns(pl.Series(said).alias(seabed.TARGETS_COLUMN)).slice(1)).targets[0] == ()
 
 
-def test_rows_with_gaps_are_held_refused_by_a_fit_and_left_out() -> None:
+def test_rows_with_gaps_are_held_and_set_aside_by_a_fit(world: seabed.World) -> None:
     frame = pd.DataFrame({"a": [1.0, np.nan, 3.0, 2.5], "b": [2.0, 1.0, 0.5, 0.1]})
     data = seabed.Dataset(frame, interventions=[None, ["b"], None, ["a"]])
     assert data.missing == 1 and len(data.dropna()) == 3
     assert data.dropna().targets == [(), (), ("a",)]
-    with pytest.raises(seabed.DataError, match='row 2, column "a"'):
-        seabed.fit(data, "bootstrap")
+    full = world.sample(30)
+    frame = full.append(world.sample(1, seed=9)).to_pandas()
+    frame.loc[30, "X2"] = np.nan
+    with pytest.warns(seabed.SeabedWarning, match=r"1 of 31 rows is set aside because values are missing \(1 of X2\)"):
+        learned = seabed.fit(frame, "bootstrap", draws=5)
+    assert learned.data == full and (learned.graphs == seabed.fit(full, "bootstrap", draws=5).graphs).all()
+    for call in (lambda: seabed.design(learned, 1, data=frame), lambda: seabed.evaluate(learned, world, data=frame)):
+        with pytest.warns(seabed.SeabedWarning, match="1 of 31 rows is set aside"):
+            call()
+    with pytest.raises(seabed.DataError, match="no row is complete"):
+        seabed.fit({"a": [np.nan], "b": [1.0]}, "bootstrap")
 
 
-def test_rows_with_gaps_of_a_file_are_left_out_with_a_warning() -> None:
-    Path("gaps.csv").write_text("a,b\n1,2\n,3\n4,NA\n5,6.5\n")
-    with pytest.warns(UserWarning, match="2 of 4 rows are set aside"):
-        assert seabed.Dataset.read("gaps.csv").values.tolist() == [[1.0, 2.0], [5.0, 6.5]]
-    held = seabed.Dataset(pd.read_csv("gaps.csv"))
-    assert held.missing == 2 and held.append({"b": [1.0], "a": [2.0]}).missing == 2
-    assert held.append(held).shape == (8, 2)
+@pytest.mark.parametrize("kind", ["csv", "parquet", "xlsx"])
+def test_gaps_of_a_file_are_kept(kind: str) -> None:
+    Path("gaps.csv").write_text("a,b,intervention_targets\n1,2,\n,3,b\n4,NA,\n5,<6,a\n7,8.5,b\n")
+    frame = pd.read_csv("gaps.csv")
+    if kind == "parquet":
+        frame.assign(b=[2, 3, None, None, 8.5]).to_parquet("gaps.parquet")
+    elif kind == "xlsx":
+        pytest.importorskip("openpyxl", reason="openpyxl is not installed, so no workbook is made")
+        frame.to_excel("gaps.xlsx", index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", seabed.SeabedWarning)
+        held = seabed.Dataset.read(f"gaps.{kind}")
+    np.testing.assert_array_equal(held.values, [[1, 2], [np.nan, 3], [4, np.nan], [5, np.nan], [7, 8.5]])
+    assert held.targets == [(), ("b",), (), ("a",), ("b",)] and held.missing == 3
+    assert held.dropna().values.tolist() == [[1.0, 2.0], [7.0, 8.5]] and held.dropna().targets == [(), ("b",)]
+    assert pickle.loads(pickle.dumps(held)) == held
+    assert held.append({"b": [1.0], "a": [2.0]}).missing == 3
+    assert held.append(held).shape == (10, 2)
     with pytest.raises(seabed.DataError, match="differ"):
         held.append({"a": [1.0], "c": [1.0]})
 
@@ -170,9 +193,9 @@ def test_rows_with_gaps_of_a_file_are_left_out_with_a_warning() -> None:
 def test_how_a_file_is_written_can_be_said() -> None:
     Path("odd.txt").write_bytes("a;b;µ\n1,5;2;-999\n2,5;1;1\n0,5;3,5;2\n".encode("latin-1"))
     said = {"separator": "semicolon", "decimal": "comma", "encoding": "latin-1"}
-    with pytest.warns(UserWarning, match="1 of 3 rows is set aside"):
-        data = seabed.Dataset.read("odd.txt", missing=["-999"], **said)  # type: ignore[arg-type]
-    assert data.names == ["a", "b", "µ"] and data.values.tolist() == [[2.5, 1.0, 1.0], [0.5, 3.5, 2.0]]
+    data = seabed.Dataset.read("odd.txt", missing=["-999"], **said)  # type: ignore[arg-type]
+    assert data.names == ["a", "b", "µ"] and data.missing == 1
+    assert data.dropna().values.tolist() == [[2.5, 1.0, 1.0], [0.5, 3.5, 2.0]]
     assert len(seabed.Dataset.read("odd.txt", ignore=["µ"], **said)) == 3  # type: ignore[arg-type]
     with pytest.warns(UserWarning, match="semicolon"):
         seabed.Dataset.read("odd.txt", ignore=["µ"], encoding="latin-1")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ import pytest
 
 import seabed
 from seabed import CampaignError, DataError, FileError, KnowledgeError, SeabedError, SettingsError, StudyError, WorldError
+
+ROOT = Path(__file__).resolve().parents[2]
 
 OK = {"a": [1.0, 2.0, 0.5, 3.0], "b": [2.0, 1.0, 0.3, 2.2]}
 FRAME = pd.DataFrame(OK)
@@ -148,15 +152,41 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("a saved list", SettingsError, "no saved", lambda: seabed.Experiment.from_json("[1]")),
     ("version in words", SettingsError, "version", lambda: seabed.Experiment.from_json('{"seabed-experiment": "x"}')),
     ("values in words", SettingsError, "'a'", lambda: seabed.Experiment({"a": ["x"]})),
+    ("a range as a list", SettingsError, r"\(0, 10\).*'levels': \[0, 10\]", lambda: seabed.Experiment({"a": [0, 10]})),
+    ("neither bounds nor levels", SettingsError, "'bounds'", lambda: seabed.Experiment({"a": {"range": (0, 1)}})),
     ("bounds are no dict", SettingsError, "bounds", lambda: seabed.Experiment(["a"], bounds=3)),  # type: ignore[arg-type]
     ("a range of one number", SettingsError, "value_range", lambda: seabed.Experiment(["a"], value_range=3)),  # type: ignore[arg-type]
     ("forbidden is no list", SettingsError, "forbidden", lambda: seabed.Experiment(["a"], forbidden=3)),  # type: ignore[arg-type]
     ("levels in words", SettingsError, "levels", lambda: seabed.Experiment(["a"], levels={"a": 3})),  # type: ignore[dict-item]
     ("no variables to set", SettingsError, "variables", lambda: seabed.Experiment({"a": 3, "b": None})),
+    ("nothing to set", SettingsError, "at least one target", lambda: seabed.Experiment({"a": None, "b": None})),
+    ("a name twice", SettingsError, "both called", lambda: seabed.Experiment(["a", "a"])),
+    ("unknown posterior of an experiment", SettingsError, "did you mean", lambda: experiment(posterior="mcmc-liner")),
+    ("unknown option of a posterior", SettingsError, "drawz", lambda: experiment(posterior_options={"drawz": 3})),
+    ("draws of an experiment", SettingsError, "draws = 0", lambda: experiment(posterior_options={"draws": 0})),
+    ("seed of an experiment", SettingsError, "seed", lambda: experiment(seed=-1)),
+    ("threads of an experiment", SettingsError, "threads", lambda: experiment(threads=0)),
+    ("progress of an experiment", SettingsError, "progress", lambda: experiment(progress="bar")),
+    ("bounds of an experiment", SettingsError, "a", lambda: experiment(bounds={"a": (2, 1)})),
+    ("strategy of an experiment", SettingsError, "greedy-cbed", lambda: experiment(strategy="best")),
+    ("utility of an experiment", SettingsError, "edges", lambda: experiment(utility="fame")),
+    ("graphs that a posterior does not give", SettingsError, "graphs", lambda: experiment(posterior="bootstrap", utility="edges")),
+    ("values of an experiment", SettingsError, "refined", lambda: experiment(values="nice")),
+    ("goal of an experiment", SettingsError, "c", lambda: experiment(goal="parents=c")),
+    ("knowledge of an experiment", KnowledgeError, "c", lambda: experiment(knowledge={"required": [("a", "c")]})),
+    ("targets at once", SettingsError, "max_targets", lambda: experiment(max_targets=0)),
+    ("cost of an experiment", SettingsError, "cost", lambda: experiment(cost={"a": -1})),
     # Laboratory and studies
     ("not a campaign", CampaignError, "campaign", lambda: (open("x.lab", "w").write("x"), seabed.Campaign("x.lab"))),
     ("nothing to make a campaign of", SettingsError, "variables", lambda: seabed.Campaign.new("x.lab")),
     ("bounds without a name", SettingsError, "bounds", lambda: seabed.Campaign.new("x.lab", variables={"a": (0, 1)})),  # type: ignore[dict-item]
+    ("known rows", CampaignError, "only_new=True.*again=True", lambda: _lab().add({"a": [1.0, 9.0], "b": [2.0, 9.0]})),
+    ("the same data", CampaignError, "again=True", lambda: _lab().add(OK)),
+    ("a column of no variable", CampaignError, "ignore", lambda: _lab().record(pd.DataFrame({"a": [1.0], "c": [1.0]}))),
+    ("a form as data", CampaignError, r"record\(\)", lambda: (open("f.csv", "w").write("a,b,status\n1,2,done\n"), _lab().add("f.csv"))),
+    ("no data in a campaign", CampaignError, r"add\(\)", lambda: seabed.Campaign.new("z.lab", variables={"a": {"intervene": True, "bounds": (0, 1)}, "b": {}}).propose(1)),
+    ("decimals of a file", DataError, 'decimal="comma"', lambda: (open("d.csv", "w").write("a;b\n1,234;2\n3,456;1\n"), seabed.Dataset.read("d.csv", separator="semicolon"))),
+    ("no model", FileError, r"World.save\(\)", lambda: (open("m.json", "w").write("{}"), seabed.worlds.load("m.json"))),
     ("a list as a form", SettingsError, "DataFrame", lambda: seabed.Campaign.new("y.lab", data=OK).record([{}])),  # type: ignore[arg-type]
     ("unknown key of a study", SettingsError, "did you mean", lambda: seabed.Study({"world": {"node": 3}}, "s")),
     ("unknown preset", SettingsError, "paper-linear-20", lambda: seabed.Study.preset("x", "s")),
@@ -164,6 +194,14 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("not a study", StudyError, "study", lambda: seabed.Study(None, "nowhere")),
     ("not an executor", SettingsError, "executor", lambda: _study().run(executor=3)),
 ]
+
+
+def experiment(**options: Any) -> seabed.Experiment:
+    return seabed.Experiment(["a", "b"], **options)
+
+
+def _lab() -> seabed.Campaign:
+    return seabed.Campaign.new("k.lab", data=OK)
 
 
 def _tell(n: int, outcomes: Any) -> None:
@@ -182,6 +220,24 @@ def test_bad_input(kind: type[SeabedError], said: str, call: Callable[[], Any]) 
         call()
     assert str(caught.value) and not isinstance(caught.value, seabed.InternalError)
     assert "panick" not in str(caught.value)
+    # What to do is said in the words of Python, not in those of the command.
+    assert not re.search(r"(^|[\s`(])--[a-z]|`seabed |[a-z]-(per-node|targets|repeats|parents)", str(caught.value))
+
+
+@pytest.mark.skipif(not (ROOT / "crates").is_dir(), reason="the sources are not here, so their messages are not looked at")
+def test_messages_of_the_library_are_put_into_the_words_of_python() -> None:
+    table = (ROOT / "python/rust/failure.rs").read_text()
+    unknown: list[str] = []
+    for crate in ("seabed", "seabed-lab", "seabed-study"):
+        for place in sorted((ROOT / "crates" / crate / "src").rglob("*.rs")):
+            if "tests" in place.relative_to(ROOT).parts:
+                continue
+            code = re.split(r"#\[cfg\(test\)\]\s*mod tests", place.read_text())[0]
+            lines = [line for line in code.splitlines() if not line.lstrip().startswith("//")]
+            # `--set` is of the command alone, which takes keys and values as text; pages are the same whoever writes them.
+            words = re.findall(r"(?<![-\w])--[a-z][a-z-]*|`seabed [a-z]+[^`]*`", "\n".join(lines))
+            unknown += [f"{place.name}: {word}" for word in words if word not in table and word != "--set" and place.name != "report.rs"]
+    assert unknown == []
 
 
 def test_there_are_at_least_fifty_cases() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import threading
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -132,8 +133,82 @@ def test_values_that_were_really_set_are_believed(world: seabed.World, exp: seab
     batch = exp.ask(1)
     ((name, value),) = batch[0].targets.items()
     outcome = world.sample(1, {name: value + 0.125}).to_pandas()
-    exp.tell(batch, outcome)
+    with pytest.warns(seabed.SeabedWarning, match=f"trial 0 asked for do\\({name}.*what is told is believed"):
+        exp.tell(batch, outcome)
     assert exp.data is not None and exp.data.values[-1, world.names.index(name)] == value + 0.125
+
+
+def test_rounding_is_no_contradiction(world: seabed.World, exp: seabed.Experiment) -> None:
+    batch = exp.ask(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", seabed.SeabedWarning)
+        exp.tell(batch, world.run([{name: round(v, 3) for name, v in trial.targets.items()} for trial in batch]))
+
+
+def test_values_that_cannot_be_set_are_said(world: seabed.World) -> None:
+    can = {"X1": (0.0, 1.0), "X2": [0.0, 1.0, 5.0], "X3": None, "X4": None}
+    for only, told, said in (("X1", 7.0, "X1 can be set from 0 to 1"), ("X2", 2.0, "the levels of X2 are 0, 1, 5")):
+        exp = seabed.Experiment(can, posterior="bootstrap", posterior_options={"draws": 5}, targets=[only])
+        exp.tell(world.sample(30))
+        batch = exp.ask(1)
+        with pytest.warns(seabed.SeabedWarning, match=said):
+            exp.tell(batch, world.sample(1, {only: told}))
+
+
+def test_rows_of_other_trials_are_refused(world: seabed.World) -> None:
+    exp = new(world, bounds={"X1": (3, 4), "X2": (8, 9)}, targets=["X1", "X2"], max_repeats=1)
+    exp.tell(world.sample(40))
+    batch = exp.ask(2)
+    outcomes = world.run(batch).to_pandas()[world.names]
+    before = exp.to_json()
+    with pytest.raises(seabed.DataError, match="row 1 is to answer trial 0.*looks like the row of trial 1.*order"):
+        exp.tell(batch, outcomes[::-1])
+    assert exp.to_json() == before
+    exp.tell(batch, outcomes)
+
+
+def test_a_part_of_an_outcome_is_refused(world: seabed.World, exp: seabed.Experiment) -> None:
+    batch = exp.ask(2)
+    outcomes = world.run(batch).to_pandas()
+    lacking = next(name for name in world.names if name not in batch[1].targets)
+    outcomes.loc[1, lacking] = np.nan
+    with pytest.raises(seabed.DataError, match=f"row 2 \\(trial 1\\) has no value of '{lacking}'.*None"):
+        exp.tell(batch, outcomes)
+    assert len(exp.pending) == 2
+
+
+def test_measurements_with_gaps_are_set_aside(world: seabed.World) -> None:
+    frame = world.sample(40).to_pandas()
+    frame.loc[3, "X2"] = np.nan
+    exp = new(world)
+    with pytest.warns(seabed.SeabedWarning, match="1 of 40 rows is set aside"):
+        exp.tell(frame)
+    assert exp.data is not None and len(exp.data) == 39
+
+
+def test_the_history_of_trials(world: seabed.World, exp: seabed.Experiment) -> None:
+    assert exp.trials.empty and exp.trials.columns.tolist() == ["targets", "rows", "told", "state"]
+    first, second = exp.ask(3), exp.ask(2, replicates=2)
+    outcomes = world.run(first).to_pandas()
+    exp.tell(1, outcomes[1:2])
+    exp.abandon(2)
+    exp.tell(world.sample(1, second[0].targets))
+    later = pickle.loads(pickle.dumps(exp))
+    for one in (exp, later):
+        trials = one.trials
+        assert trials.index.tolist() == [0, 1, 2, 3, 4] and trials["rows"].tolist() == [1, 1, 1, 2, 2]
+        assert trials["state"].tolist() == ["pending", "told", "abandoned", "pending", "pending"]
+        assert trials["told"].tolist() == [0, 1, 0, 1, 0]
+        assert trials["targets"][4] == second[1].targets
+        one.tell([0, 4], [None, None, None])
+        one.abandon(3)
+        assert one.trials["state"].tolist() == ["abandoned", "told", "abandoned", "told", "abandoned"]
+    with pytest.raises(seabed.SettingsError, match="trial 1 is not pending"):
+        exp.tell(1, outcomes[1:2])
+    # What an earlier version saved has no history.
+    older = json.loads(new(world).to_json())
+    del older["trials"]
+    assert seabed.Experiment.from_json(json.dumps(older)).trials.empty
 
 
 def test_an_error_changes_nothing(world: seabed.World, exp: seabed.Experiment) -> None:
@@ -167,7 +242,7 @@ def test_saving_at_any_time_changes_no_answer(world: seabed.World) -> None:
 
 
 def test_what_variables_can_do_is_said_once(world: seabed.World) -> None:
-    can = {"X1": (0.0, 1.0), "X2": [0.0, 5.0], "X3": None, "X4": None}
+    can = {"X1": (0.0, 1.0), "X2": {"levels": [0.0, 5.0]}, "X3": None, "X4": None}
     exp = seabed.Experiment(can, posterior="mcmc-linear", posterior_options={"draws": 30}, goal="parents=X4", strategy="random")
     exp.tell(world.sample(30))
     for trial in exp.ask(10):

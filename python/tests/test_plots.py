@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as xml
 
+import numpy as np
 import pytest
 
 import seabed
@@ -40,6 +41,14 @@ def test_a_batch_is_drawn(fit: seabed.Fit) -> None:
     legend = ax.get_legend()
     assert legend is not None and {text.get_text() for text in legend.get_texts()} <= set(fit.names)
     assert batch.unit in ax.get_ylabel()
+    # Chosen values are circled on the curve of their target.
+    curves = {str(line.get_label()): line.get_xydata() for line in ax.lines}
+    circles = {name: marks.get_offsets() for name, marks in zip(curves, ax.collections, strict=True)}
+    assert sum(len(points) for points in circles.values()) == len(batch)
+    for trial in batch:
+        ((name, value),) = trial.targets.items()
+        x, y = curves[name].T
+        assert any(at == value and height == np.interp(value, x, y) for at, height in circles[name])
 
 
 def test_a_study_is_drawn() -> None:

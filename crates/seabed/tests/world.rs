@@ -1,8 +1,12 @@
 //! Synthetic worlds: what is drawn has the paper's distribution, and is a function of the seed.
 
 use seabed::num::random::{Purpose, Seed};
+use seabed::observer::Progress;
 use seabed::scm::{Intervention, Mechanism, Scm};
-use seabed::world::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, SyntheticError, World};
+use seabed::world::grn::{Generated, Grn, Measurement, Organism};
+use seabed::world::{
+    GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthetic, SyntheticError, World, WorldError,
+};
 
 fn linear(weights: LinearWeights) -> Synthetic {
     Synthetic {
@@ -162,6 +166,23 @@ fn the_seed_is_all_that_matters() {
         assert_ne!(draw(5), draw(6));
         let read_back = Scm::from_json(draw(5).to_json().as_bytes(), "test").unwrap();
         assert_eq!(read_back, draw(5));
+    }
+}
+
+#[test]
+fn experiments_stop_when_asked_to() {
+    let network = Generated { organism: Organism::EcoliLike, genes: 5 }.draw(Seed::new(1)).unwrap();
+    let genes = Grn::new(network, Measurement::default());
+    let model = linear(LinearWeights::Normal).draw(Seed::new(1)).unwrap();
+    let worlds: [&dyn World; 2] = [&model, &genes];
+    for world in worlds {
+        let stream = Seed::new(2).stream(Purpose::Noise);
+        let run = |go_on: bool| {
+            let observer = move |_: &Progress<'_>| go_on;
+            world.experiment_observed(&Intervention::none(), 40, stream, &observer)
+        };
+        assert!(matches!(run(false), Err(WorldError::Stopped(_))));
+        assert_eq!(run(true).unwrap(), world.experiment(&Intervention::none(), 40, stream).unwrap());
     }
 }
 

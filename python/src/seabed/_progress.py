@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from .errors import SettingsError
 
-__all__ = ["Progress", "checked_seed", "checked_threads", "shown"]
+__all__ = ["Progress", "checked_progress", "checked_seed", "checked_threads", "shown"]
 
 #: ``True`` for a bar by tqdm, or a function of pieces done, of all pieces, and of what is going on in words.
 Progress: TypeAlias = "bool | Callable[[int, int, str], object] | None"
@@ -17,6 +17,7 @@ Progress: TypeAlias = "bool | Callable[[int, int, str], object] | None"
 @contextmanager
 def shown(progress: Progress) -> Iterator[Callable[[int, int, str], object] | None]:
     """The function that the extension calls."""
+    checked_progress(progress)
     if progress is None or progress is False:
         yield None
     elif progress is True:
@@ -28,10 +29,8 @@ def shown(progress: Progress) -> Iterator[Callable[[int, int, str], object] | No
                 bar.update(done - bar.n)
 
             yield advance
-    elif callable(progress):
-        yield progress
     else:
-        raise SettingsError(f"progress = {progress!r}: give True, False or a function of (done, all, what)")
+        yield progress
 
 
 def _bar() -> Any:
@@ -40,6 +39,13 @@ def _bar() -> Any:
     except ImportError as error:
         raise ImportError("progress=True needs tqdm: pip install tqdm, or give a function") from error
     return tqdm(total=None, leave=False)
+
+
+def checked_progress(progress: Any) -> Progress:
+    """How progress is to be shown."""
+    if progress is None or isinstance(progress, bool) or callable(progress):
+        return progress  # type: ignore[no-any-return, unused-ignore]
+    raise SettingsError(f"progress = {progress!r}: give True, False or a function of (done, all, what)")
 
 
 def checked_seed(seed: Any) -> int:

@@ -21,7 +21,7 @@ from ._progress import Progress, checked_seed, checked_threads, shown
 from ._settings import as_json, as_number, as_text
 from .data import DataLike, Dataset, as_dataset, reading_json
 from .design import Batch, made
-from .errors import CampaignError, SettingsError
+from .errors import CampaignError, SeabedWarning, SettingsError
 
 __all__ = ["Campaign"]
 
@@ -102,7 +102,7 @@ class Campaign:
         table = None if data is None else as_dataset(data)
         if variables is None:
             assert table is not None
-            text = _seabed.lab_draft(table._table, "data")
+            text = _seabed.lab_draft(table.dropna()._table, "data")
         else:
             text = _variables_toml(variables)
         _seabed.lab_create(os.fspath(path), text, checked_seed(seed), note)
@@ -262,7 +262,7 @@ class Campaign:
         proposed = made(text, [chosen["experiment"] for chosen in form["batch"]])
         of_fit = [form["belief"]["warning"]] if form["belief"].get("warning") else []
         for sentence in [*of_fit, *form["belief"].get("cautions", [])]:
-            warnings.warn(sentence, UserWarning, stacklevel=2)
+            warnings.warn(sentence, SeabedWarning, stacklevel=2)
         return dataclasses.replace(proposed, names=list(self.variables["name"]))
 
     def form(self, proposal: int | None = None) -> pd.DataFrame:
@@ -297,7 +297,19 @@ class Campaign:
         texts = [column for column in frame.columns if column not in names and column != "replicate"]
         return typed(frame.astype({column: object for column in texts}).fillna({column: "" for column in texts}))
 
-    def record(self, form: pd.DataFrame | str | os.PathLike[str], *, again: bool = False, note: str = "") -> dict[str, Any]:
+    def record(
+        self,
+        form: pd.DataFrame | str | os.PathLike[str],
+        *,
+        again: bool = False,
+        ignore: Iterable[str] = (),
+        separator: str | None = None,
+        decimal: str | None = None,
+        encoding: str | None = None,
+        sheet: str | None = None,
+        missing: Iterable[str] = (),
+        note: str = "",
+    ) -> dict[str, Any]:
         """Records a filled-in form.
 
         Parameters
@@ -307,13 +319,18 @@ class Campaign:
             ``failed``.
         again : bool
             Record rows that were not proposed even if the same were recorded before.
+        ignore : list of str
+            Columns to leave out.
+        separator, decimal, encoding, sheet, missing : optional
+            How a file is written, as for :meth:`Dataset.read`.
         note : str
             For the history.
 
         Returns
         -------
         dict
-            Counts: done, failed, changed, known, blank; extra experiments and warnings.
+            Counts: done, failed, changed, known, blank; extra experiments, notes on what was guessed about a file, and
+            warnings.
 
         Examples
         --------
@@ -327,7 +344,8 @@ class Campaign:
         2
         """
         name, content = _form(form)
-        return _told(self._file.record(name, content, False, again, note))
+        options = reading_json(ignore, separator, decimal, encoding, sheet, missing)
+        return _told(self._file.record(name, content, False, again, options, note))
 
     def amend(
         self,
@@ -378,7 +396,7 @@ class Campaign:
         if isinstance(what, str) and not what.endswith(".csv"):
             raise SettingsError(f"{what}: say what to correct, with values or status")
         name, content = _form(what)
-        return _told(self._file.record(name, content, True, False, note))
+        return _told(self._file.record(name, content, True, False, "{}", note))
 
     def undo(self) -> str:
         """Undoes the last action; it stays in the history.
@@ -481,7 +499,7 @@ class Campaign:
 def _told(text: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(text)
     for sentence in found.get("warnings", []):
-        warnings.warn(sentence, UserWarning, stacklevel=3)
+        warnings.warn(sentence, SeabedWarning, stacklevel=3)
     return found
 
 

@@ -16,9 +16,9 @@ from ._frames import frame_of
 from ._progress import Progress, shown
 from ._seabed import Table
 from ._settings import as_json
-from .errors import DataError, SettingsError
+from .errors import DataError, SeabedWarning, SettingsError
 
-__all__ = ["TARGETS_COLUMN", "Dataset", "DataLike", "as_dataset"]
+__all__ = ["TARGETS_COLUMN", "Dataset", "DataLike", "as_dataset", "complete", "reading_json"]
 
 #: The column that says who was intervened on: empty for an observation, else the names of the targets joined by ``;``.
 TARGETS_COLUMN = "intervention_targets"
@@ -35,7 +35,8 @@ class Dataset:
     data : DataFrame, Arrow table, array, mapping, or list of dicts
         One column per variable, one row per sample: a pandas or polars DataFrame, anything with ``__arrow_c_stream__``, a numpy
         array of shape (rows, variables), a mapping from names to columns, or a list of dicts. Numbers are kept as float64 and
-        copied once. Missing cells are NaN.
+        copied once. Missing cells are NaN: they are held, and rows with them are set aside by whoever learns from the data,
+        with a warning.
     interventions : optional
         Who was set in which row. By default the column ``intervention_targets`` says so (names joined by ``;``, empty for an
         observation), and without that column everything was observed. Else a boolean mask of shape (rows, variables), or one
@@ -125,8 +126,8 @@ class Dataset:
     ) -> Dataset:
         """The data of a file, read as the command ``seabed`` reads it.
 
-        Rows with missing cells are left out, with a warning that says how many and why; to keep them as NaN, read the file
-        with pandas or polars and make a :class:`Dataset` from the table.
+        Missing cells are NaN, as from any other table: empty ones, ``NA``, ``n.d.`` and the like, and values of which only a
+        bound is known (``<0.5``).
 
         Parameters
         ----------
@@ -147,7 +148,7 @@ class Dataset:
         Returns
         -------
         Dataset
-            What the file holds; what was guessed or looks unusual about it is a warning (``UserWarning``).
+            What the file holds; what was guessed or looks unusual about it is a warning (``SeabedWarning``).
 
         Examples
         --------
@@ -160,11 +161,11 @@ class Dataset:
         with shown(progress) as callback:
             table, said = Table.read(os.fspath(path), options, callback)
         for sentence in said:
-            warnings.warn(sentence, UserWarning, stacklevel=2)
+            warnings.warn(sentence, SeabedWarning, stacklevel=2)
         return cls._of(table, said)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes a .csv or .parquet file, completely or not at all. Missing cells are refused: see :meth:`dropna`.
+        """Writes a .csv or .parquet file, completely or not at all. Missing cells are NaN there, too.
 
         Parameters
         ----------
@@ -236,7 +237,7 @@ class Dataset:
         return frame
 
     def dropna(self) -> Dataset:
-        """The rows without missing cells.
+        """The rows without missing cells, which are those that :func:`fit` learns from.
 
         Examples
         --------
@@ -244,13 +245,7 @@ class Dataset:
         >>> len(seabed.Dataset({"a": [1.0, None, 3.0]}).dropna())
         2
         """
-        if self.missing == 0:
-            return self
-        frame = self.to_pandas()
-        complete = frame[self.names].notna().all(axis=1)
-        if not bool(complete.any()):
-            raise DataError("every row has a missing cell; nothing would be left")
-        return Dataset(frame[complete])
+        return Dataset._of(self._table.complete()[0], self._notes)
 
     def append(self, other: DataLike, *, interventions: Any = None) -> Dataset:
         """This data set with the rows of another one below, matched by name.
@@ -319,6 +314,16 @@ def as_dataset(data: DataLike, interventions: Any = None) -> Dataset:
     if isinstance(data, Dataset) and interventions is None:
         return data
     return Dataset(data, interventions=interventions)
+
+
+def complete(data: Dataset, *, stacklevel: int = 3) -> Dataset:
+    """The rows without missing cells; that others are set aside is a warning, as of the command."""
+    if data.missing == 0:
+        return data
+    table, said = data._table.complete()
+    for sentence in said:
+        warnings.warn(sentence, SeabedWarning, stacklevel=stacklevel)
+    return Dataset._of(table, [*data._notes, *said])
 
 
 def reading_json(

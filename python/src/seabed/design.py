@@ -14,7 +14,7 @@ from . import _seabed
 from ._frames import frame_of
 from ._progress import Progress, checked_seed, checked_threads, shown
 from ._settings import as_json, as_number, as_pairs, as_text
-from .data import TARGETS_COLUMN, DataLike, as_dataset
+from .data import TARGETS_COLUMN, DataLike, as_dataset, complete
 from .errors import SettingsError
 from .posterior import Fit
 
@@ -54,7 +54,8 @@ class Trial:
     cost: float
     #: Its number in an :class:`Experiment`, or its name in a :class:`Campaign`; None outside.
     id: int | str | None = None
-    #: What it would decide on its own, in words; in numbers in ``batch.form["batch"][k]["decides"]``.
+    #: What it would decide on its own, in words; in numbers in ``batch.form["batch"][k]["decides"]``. Probabilities "now" are
+    #: counted over up to 1000 graphs of the Markov chains, :attr:`Fit.edge_probabilities` over the draws: they differ a little.
     decides: str = ""
 
 
@@ -142,6 +143,9 @@ class Batch(Sequence[Trial]):
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draws what values of each target are worth, and what was chosen, by matplotlib.
 
+        The curves are what one row of an experiment is worth on its own, as it was estimated before the first choice; chosen
+        values are circled on them. The final estimates, with all rows, are in :attr:`frame`.
+
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
@@ -192,12 +196,12 @@ class Batch(Sequence[Trial]):
             times = f", {trial.rows} rows" if trial.rows > 1 else ""
             name = "" if trial.id is None else f"{trial.id}: "
             decides = f": {trial.decides}" if trial.decides else ""
-            lines.append(f"  {name}{_do(trial.targets)}{times}{decides}")
+            lines.append(f"  {name}{do(trial.targets)}{times}{decides}")
         return "\n".join([*lines, *self.forecast, *(f"warning: {sentence}" for sentence in self.warnings)])
 
     def _repr_html_(self) -> str:
         frame = self.frame
-        frame.insert(0, "experiment", [_do(trial.targets) for trial in self.trials])
+        frame.insert(0, "experiment", [do(trial.targets) for trial in self.trials])
         with pd.option_context("display.max_colwidth", None):
             table = frame.drop(columns="targets").to_html(float_format=lambda value: f"{value:.4f}")
         said = [f"together {self.expected_gain:.3f} ± {self.standard_error:.3f} {self.unit}", *self.forecast]
@@ -205,7 +209,8 @@ class Batch(Sequence[Trial]):
         return f"<div>{doubts}{table}{''.join(f'<p>{escape(line)}</p>' for line in said)}</div>"
 
 
-def _do(targets: Mapping[str, float]) -> str:
+def do(targets: Mapping[str, float]) -> str:
+    """An experiment in words."""
     return "do(" + ", ".join(f"{name} = {value:.6g}" for name, value in targets.items()) + ")"
 
 
@@ -480,7 +485,7 @@ def design(
     True
     """
     belief = _belief(fit)
-    source = belief.data if data is None else as_dataset(data)
+    source = belief.data if data is None else complete(as_dataset(data))
     remembered = belief._belief.remembered_constraints()
     constraints = constraints_json(
         belief.names,

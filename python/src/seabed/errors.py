@@ -1,4 +1,4 @@
-"""What can go wrong: every exception of this package is a :class:`SeabedError`."""
+"""What can go wrong: every exception of this package is a :class:`SeabedError`, every warning a :class:`SeabedWarning`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ __all__ = [
     "InternalError",
     "KnowledgeError",
     "SeabedError",
+    "SeabedWarning",
     "SettingsError",
     "Stopped",
     "StudyError",
@@ -28,6 +29,10 @@ class SeabedError(Exception):
     ...     print(type(error).__name__)
     DataError
     """
+
+
+class SeabedWarning(UserWarning):
+    """Something to know about the data, a fit, or what was told, that does not stop the work."""
 
 
 class DataError(SeabedError, ValueError):

@@ -9,8 +9,8 @@ from typing import Any
 
 from . import _seabed
 from ._progress import Progress, checked_threads, shown
-from .data import DataLike, Dataset, as_dataset
-from .errors import SettingsError
+from .data import DataLike, Dataset, as_dataset, complete
+from .errors import SeabedWarning, SettingsError
 from .graphs import GraphLike, as_frame, distances
 from .posterior import Fit
 from .worlds import World
@@ -63,12 +63,12 @@ def evaluate(
     elif data is None:
         raise SettingsError("there is nothing to evaluate: give an estimate, or data")
     if data is not None:
-        table = as_dataset(data)
+        table = complete(as_dataset(data))
         rows = as_frame(truth, table.names, "the truth").to_numpy().tolist()
         easy = json.loads(_seabed.data_sortability(table._table, rows))
         problem = easy.pop("problem", None)
         if problem:
-            warnings.warn(f"sortability is undefined: {problem}", UserWarning, stacklevel=2)
+            warnings.warn(f"sortability is undefined: {problem}", SeabedWarning, stacklevel=2)
         found.update(easy)
         if isinstance(estimate, Fit):
             found["held_out_log_likelihood"] = estimate._belief.held_out_log_likelihood(table._table)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -13,12 +14,12 @@ import pandas as pd
 
 from . import _seabed
 from ._files import read_bytes, write_atomically
-from ._frames import typed
-from ._progress import Progress, checked_seed, checked_threads, shown
+from ._frames import frame_of, typed
+from ._progress import Progress, checked_progress, checked_seed, checked_threads, shown
 from ._settings import Knowledge, as_number, as_text, knowledge_json, posterior_json
-from .data import TARGETS_COLUMN, DataLike, Dataset, as_dataset
-from .design import Batch, Bounds, Trial, by_name, constraints_json, made, names_in, request_json
-from .errors import DataError, SeabedError, SettingsError
+from .data import TARGETS_COLUMN, DataLike, Dataset, as_dataset, complete
+from .design import Batch, Bounds, Trial, by_name, constraints_json, do, made, names_in, request_json
+from .errors import DataError, SeabedError, SeabedWarning, SettingsError
 from .posterior import Fit
 from .posterior import made as made_fit
 
@@ -33,9 +34,11 @@ class Experiment:
     Parameters
     ----------
     variables : list of str, or dict
-        The names of the variables; or a dict that says of each what can be done: ``None`` (only observed), ``(low, high)``, or
-        a list of the only values that it can be set to. With a list of names, every variable that varies can be set from the
-        least to the most that was measured or set, unless ``bounds``, ``levels`` or ``forbidden`` say otherwise.
+        The names of the variables; or a dict that says of each what can be done: ``None`` (only observed), a tuple ``(low, high)``
+        for everything between, or a list of the only values that it can be set to. A list of two numbers could be meant as
+        either, and is refused: write ``(0, 10)`` or ``{"levels": [0, 10]}``. With a list of names, every variable that
+        varies can be set from the least to the most that was measured or set, unless ``bounds``, ``levels`` or
+        ``forbidden`` say otherwise.
     posterior : str
         As for :func:`fit`; ``posterior_options`` are its further arguments.
     knowledge : dict, optional
@@ -96,14 +99,13 @@ class Experiment:
         refused = names_in(forbidden, self._names, "forbidden")
         if isinstance(variables, Mapping):
             for name, can in variables.items():
-                if can is None:
-                    refused.append(str(name))
-                elif isinstance(can, tuple) and len(can) == 2:
-                    limits[str(name)] = list(can)
-                elif isinstance(can, Iterable) and not isinstance(can, str):
-                    only[str(name)] = [as_number(value, f"variables[{name!r}]") for value in can]
+                key, said = _possible(can, f"variables[{name!r}]")
+                if key == "bounds":
+                    limits[str(name)] = said
+                elif key == "levels":
+                    only[str(name)] = said
                 else:
-                    raise SettingsError(f"variables[{name!r}] = {can!r}: give None, (low, high) or a list of values")
+                    refused.append(str(name))
         self._choice: dict[str, Any] = {
             "goal": as_text(goal, "goal"),
             "strategy": strategy,
@@ -120,17 +122,18 @@ class Experiment:
             "max_targets": max_targets,
         }
         self._posterior = (posterior, posterior_json(posterior, posterior_options or {}), knowledge_json(knowledge))
-        _seabed.check_posterior(posterior, self._posterior[1])
         self._seed = checked_seed(seed)
         self._threads = checked_threads(threads)
-        self._progress = progress
+        self._progress = checked_progress(progress)
         self._loop: _seabed.Loop | None = None
         self._pending: list[Trial] = []
+        self._asked: list[dict[str, Any]] = []
         self._next = 0
         self._lock = threading.RLock()
         # Settings that cannot be used are told now, not after an hour of fitting.
-        self._constraints(None)
-        self._request(1, None)
+        _seabed.check_experiment(
+            self._names, *self._posterior, self._request(1, None), self._choice["goal"], self._constraints(None)
+        )
 
     # What is known
 
@@ -148,6 +151,21 @@ class Experiment:
     def pending(self) -> list[Trial]:
         """The experiments that were asked for and have no outcomes yet; ``rows`` are the outcomes still to come."""
         return list(self._pending)
+
+    @property
+    def trials(self) -> pd.DataFrame:
+        """All experiments that were asked for, by their numbers: the columns targets (a dict), rows, told and state.
+
+        ``rows`` is how often it was to be done, ``told`` how many outcomes were told, and ``state`` is pending, told or
+        abandoned; an experiment of which some outcomes were told and the others given up is told.
+        """
+        waiting = {trial.id for trial in self._pending}
+        rows = [
+            (dict(one["targets"]), one["rows"], one["told"], _state(one, waiting))
+            for one in self._asked
+        ]
+        index = pd.Index([one["id"] for one in self._asked], name="trial", dtype="int64")
+        return frame_of(rows, columns=["targets", "rows", "told", "state"], index=index)
 
     # Asking and telling
 
@@ -189,20 +207,29 @@ class Experiment:
             batch = made(text, range(self._next, self._next + count))
             self._next += count
             self._pending.extend(batch)
+            self._asked.extend({"id": one.id, "targets": dict(one.targets), "rows": one.rows, "told": 0} for one in batch)
             return batch
 
-    def tell(self, data: Batch | Trial | Sequence[Trial] | DataLike, outcomes: DataLike = None, *, interventions: Any = None) -> None:
+    def tell(
+        self,
+        data: Batch | Trial | int | Sequence[Trial | int] | DataLike,
+        outcomes: DataLike = None,
+        *,
+        interventions: Any = None,
+    ) -> None:
         """Records what was measured. On an error nothing is changed.
 
         Parameters
         ----------
-        data : Dataset or what one is made from; or a Batch, a Trial or a list of trials
-            Measurements, with their targets; or what was asked for (after a restart, :attr:`pending`), and then ``outcomes`` are its results. Measurements
-            whose targets are those of a pending experiment answer it.
+        data : Dataset or what one is made from; or a Batch, a Trial, its number, or a list of trials or numbers
+            Measurements, with their targets; or what was asked for (after a restart, :attr:`pending`), and then ``outcomes``
+            are its results. Measurements whose targets are those of a pending experiment answer it. Measurements with
+            missing cells are set aside, with a warning.
         outcomes : Dataset or what one is made from, optional
             Of a batch: one row per outcome, in its order, repeated experiments one after the other. Targets may be left out
-            and are then taken as proposed; a value that differs from the proposed one is what was really set. A row of
-            which nothing was measured (None or NaN) failed, and is abandoned.
+            and are then taken as proposed; a value that differs from the proposed one is what was really set, and a
+            warning if that is more than rounding. Rows that are those of other trials are refused. A row of which nothing was
+            measured (None or NaN) failed, and is abandoned; one of which only a part was measured is refused.
         interventions : optional
             Of plain data, as for :class:`Dataset`.
 
@@ -217,14 +244,14 @@ class Experiment:
         >>> len(exp.data)
         52
         """
-        trials = _trials(data)
-        if trials is not None:
+        listed = _listed(data)
+        if listed is not None:
             with self._lock:
-                self._tell_batch(trials, outcomes)
+                self._tell_batch([self._found(one) for one in listed], outcomes)
             return
         if outcomes is not None:
             raise SettingsError("outcomes belong to a batch: tell(batch, outcomes), or tell(data) alone")
-        table = as_dataset(data, interventions)
+        table = complete(as_dataset(data, interventions))
         values, names = table.values, table.names
         with self._lock:
             self._take(table)
@@ -257,7 +284,7 @@ class Experiment:
         if trials is None:
             self._pending.clear()
             return
-        listed = [trials] if isinstance(trials, (Trial, int)) else list(trials)
+        listed = [trials] if isinstance(trials, (Trial, int, np.integer)) else list(trials)
         numbers = {one.id if isinstance(one, Trial) else one for one in listed}
         known = {trial.id for trial in self._pending}
         unknown = [number for number in numbers if number not in known]
@@ -296,10 +323,11 @@ class Experiment:
             "knowledge": knowledge,
             "seed": self._seed,
             "pending": [vars(trial) for trial in self._pending],
+            "trials": self._asked,
             "next": self._next,
             "campaign": None if self._loop is None else json.loads(self._loop.to_json()),
         }
-        return json.dumps(saved, allow_nan=False)
+        return json.dumps(saved, allow_nan=False, default=_number)
 
     @classmethod
     def from_json(cls, text: str, *, threads: int | None = None, progress: Progress = None) -> Experiment:
@@ -330,7 +358,7 @@ class Experiment:
             raise SettingsError(f"the experiment has version {version}, newer than {_VERSION}; use a newer seabed")
         found = cls.__new__(cls)
         found._threads = checked_threads(threads)
-        found._progress = progress
+        found._progress = checked_progress(progress)
         found._lock = threading.RLock()
         try:
             found._names = saved["names"]
@@ -338,6 +366,10 @@ class Experiment:
             found._posterior = (saved["posterior"], saved["changes"], saved["knowledge"])
             found._seed = saved["seed"]
             found._pending = [Trial(**trial) for trial in saved["pending"]]
+            # Earlier versions saved only what was pending.
+            found._asked = [dict(one) for one in saved.get("trials", [])] or [
+                {"id": one.id, "targets": dict(one.targets), "rows": one.rows, "told": 0} for one in found._pending
+            ]
             found._next = saved["next"]
             campaign = saved["campaign"]
             found._loop = None if campaign is None else _seabed.Loop.from_json(json.dumps(campaign))
@@ -415,10 +447,60 @@ class Experiment:
 
     def _less(self, k: int) -> None:
         trial = self._pending[k]
+        self._count(trial, 1)
         if trial.rows > 1:
             self._pending[k] = Trial(**{**vars(trial), "rows": trial.rows - 1})
         else:
             del self._pending[k]
+
+    def _count(self, trial: Trial, outcomes: int) -> None:
+        for one in self._asked:
+            if one["id"] == trial.id:
+                one["told"] += outcomes
+
+    def _found(self, trial: Trial | int) -> Trial:
+        """A pending trial by its number."""
+        if isinstance(trial, Trial):
+            return trial
+        found = [one for one in self._pending if one.id == trial]
+        if not found:
+            raise SettingsError(f"trial {trial} is not pending: it was told or abandoned, or is not of this experiment")
+        return found[0]
+
+    def _check_set(self, rows: Mapping[int, Trial], values: Any) -> None:
+        """Rows in which other values were set than asked for: refused if they are those of other trials, else believed, and said."""
+        place = {name: k for k, name in enumerate(self._names)}
+        data = None if self._loop is None else self._loop.table()
+        spread = {name: 1.0 if data is None else float(data.column(k).std()) for name, k in place.items()}
+
+        def same(row: int, targets: Mapping[str, float], part: float) -> bool:
+            told = {name: values[row, place[name]] for name in targets}
+            return all(abs(told[name] - value) <= part * max(abs(value), spread[name]) for name, value in targets.items())
+
+        said: list[str] = []
+        # Rows that changed places are both off: a measured 0 beside another trial that sets 0 is none.
+        off = {row: trial for row, trial in rows.items() if not same(row, trial.targets, _ROUNDING)}
+        for row, trial in off.items():
+            told = {name: float(values[row, place[name]]) for name in trial.targets}
+            for other in off.values():
+                if other.targets != trial.targets and same(row, other.targets, 1e-6):
+                    raise DataError(
+                        f"row {row + 1} is to answer trial {trial.id}, {do(trial.targets)}, but holds {do(told)}: it looks like the "
+                        f"row of trial {other.id}, {do(other.targets)}; give the outcomes in the order of the trials"
+                    )
+            beyond = "".join(f"; {limit}" for limit in (self._beyond(name, value) for name, value in told.items()) if limit)
+            said.append(f"trial {trial.id} asked for {do(trial.targets)}, but {do(told)} is told{beyond}")
+        if said:
+            more = f" (and {len(said) - 1} more like this)" if len(said) > 1 else ""
+            warnings.warn(f"{said[0]}{more}; what is told is believed", SeabedWarning, stacklevel=4)
+
+    def _beyond(self, name: str, value: float) -> str:
+        """Why a variable cannot be set to this value; nothing if it can."""
+        if name in self._choice["levels"]:
+            levels = [float(level) for level in self._choice["levels"][name]]
+            return "" if value in levels else f"the levels of {name} are {', '.join(f'{level:g}' for level in levels)}"
+        low, high = self._choice["bounds"].get(name) or self._choice["value_range"] or (-np.inf, np.inf)
+        return "" if float(low) <= value <= float(high) else f"{name} can be set from {float(low):g} to {float(high):g}"
 
     def _tell_batch(self, trials: list[Trial], outcomes: DataLike) -> None:
         if outcomes is None:
@@ -436,27 +518,79 @@ class Experiment:
         for row, trial in enumerate(expected):
             others = [name for name in self._names if name not in trial.targets]
             measured = frame.iloc[row][others if others else self._names]
-            if not bool(measured.isna().all()):
-                kept.append(row)
+            if bool(measured.isna().all()):
+                continue
+            if bool(measured.isna().any()):
+                lacking = str(measured.index[measured.isna()][0])
+                raise DataError(
+                    f"row {row + 1} (trial {trial.id}) has no value of {lacking!r}: only rows of which everything was measured are "
+                    "learned from; give None instead of the row to give the experiment up"
+                )
+            kept.append(row)
         values = frame.to_numpy(dtype=np.float64, copy=True)
         for row, trial in enumerate(expected):
             for name, value in trial.targets.items():
                 if np.isnan(values[row, self._names.index(name)]):
                     values[row, self._names.index(name)] = value
+        self._check_set({row: expected[row] for row in kept}, values)
         if kept:
             targets = [list(expected[row].targets) for row in kept]
             self._take(Dataset(values[kept], names=self._names, interventions=targets))
+        for row in kept:
+            self._count(expected[row], 1)
         numbers = {trial.id for trial in trials}
         self._pending = [trial for trial in self._pending if trial.id not in numbers]
 
 
-def _trials(data: Any) -> list[Trial] | None:
+#: What was set differs from what was asked for if it is by more than this part of the value, or of the variable's standard deviation.
+_ROUNDING = 0.01
+
+
+def _state(asked: Mapping[str, Any], waiting: set[Any]) -> str:
+    return "pending" if asked["id"] in waiting else "told" if asked["told"] else "abandoned"
+
+
+def _listed(data: Any) -> list[Trial | int] | None:
     """What was asked for, as a list; None if it is something else."""
-    if isinstance(data, Trial):
+    if _is_trial(data):
         return [data]
-    if isinstance(data, Batch) or (isinstance(data, (list, tuple)) and data and all(isinstance(one, Trial) for one in data)):
+    if isinstance(data, Batch) or (isinstance(data, (list, tuple)) and data and all(_is_trial(one) for one in data)):
         return list(data)
     return None
+
+
+def _is_trial(one: Any) -> bool:
+    return isinstance(one, (Trial, int, np.integer)) and not isinstance(one, bool)
+
+
+def _possible(can: Any, key: str) -> tuple[str, Any]:
+    """What can be done with a variable: its bounds, its levels, or nothing."""
+    if can is None:
+        return "", None
+    if isinstance(can, Mapping):
+        if len(can) != 1 or next(iter(can)) not in ("bounds", "levels"):
+            raise SettingsError(f"{key} = {can!r}: give {{'bounds': (low, high)}} or {{'levels': [value, …]}}")
+        ((name, value),) = can.items()
+        return str(name), _plain(value)
+    if isinstance(can, tuple) and len(can) == 2:
+        return "bounds", list(can)
+    if isinstance(can, str) or not isinstance(can, Iterable):
+        raise SettingsError(f"{key} = {can!r}: give None, (low, high) or a list of values")
+    levels = [as_number(value, key) for value in can]
+    if len(levels) == 2 and not isinstance(can, (set, frozenset)):
+        low, high = levels
+        raise SettingsError(
+            f"{key} = {can!r} may be a range or two levels: write ({low:g}, {high:g}) for all values between, or "
+            f"{{'levels': [{low:g}, {high:g}]}} for these two only"
+        )
+    return "levels", levels
+
+
+def _number(value: Any) -> Any:
+    """A number of numpy as JSON can keep it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} cannot be saved")
 
 
 def _plain(value: Any) -> Any:

@@ -147,10 +147,11 @@ def plot_batch(batch: Batch, ax: Axes | None) -> Axes:
         colour = _LINES[k % 8]
         style = {"color": colour, "linestyle": _DASHES[k % 3], "marker": _MARKERS[k % 4], "markersize": 4}
         ax.plot([x for x, _ in points], [y for _, y in points], label=name, **style)
-        chosen = [trial for trial in batch.trials if list(trial.targets) == [name]]
+        # On the curve: a trial's own number is another estimate, of all its rows, and would lie beside it.
+        chosen = [trial.targets[name] for trial in batch.trials if list(trial.targets) == [name]]
         ax.scatter(
-            [trial.targets[name] for trial in chosen],
-            [trial.information for trial in chosen],
+            chosen,
+            np.interp(chosen, [x for x, _ in points], [y for _, y in points]),
             s=110,
             facecolors="none",
             edgecolors=colour,
@@ -158,7 +159,7 @@ def plot_batch(batch: Batch, ax: Axes | None) -> Axes:
         )
     ax.set_xlabel("value that the target is set to", color=_INK)
     ax.set_ylabel(f"information [{batch.unit}]", color=_INK)
-    ax.set_title("What experiments are worth; chosen ones are circled", color=_INK, fontsize=11, fontweight="semibold")
+    ax.set_title("What a row is worth on its own; chosen values are circled", color=_INK, fontsize=11, fontweight="semibold")
     ax.grid(color=_GRID)
     ax.set_axisbelow(True)
     if ax.get_legend_handles_labels()[1]:

@@ -18,8 +18,8 @@ from ._files import read_bytes, write_atomically
 from ._frames import frame_of, typed
 from ._progress import Progress, checked_seed, checked_threads, shown
 from ._settings import Knowledge, as_number, as_pairs, knowledge_json, posterior_json
-from .data import DataLike, Dataset, as_dataset
-from .errors import SettingsError
+from .data import DataLike, Dataset, as_dataset, complete
+from .errors import SeabedWarning, SettingsError
 from .graphs import to_networkx
 
 if TYPE_CHECKING:
@@ -161,18 +161,26 @@ class Fit:
 
     @property
     def data(self) -> Dataset | None:
-        """What it was learned from; None if it was loaded from a file."""
+        """The complete rows that it was learned from; None if it was loaded from a file."""
         return self._data
 
     @property
     def edge_probabilities(self) -> pd.DataFrame:
-        """The probability of every edge, row -> column, of shape (variables, variables)."""
+        """The probability of every edge, row -> column, of shape (variables, variables).
+
+        The weight of the draws that have the edge. What a batch would decide (:attr:`Trial.decides`, "now 0.65") is counted over up
+        to 1000 graphs of the Markov chains instead, after what is pending, so the two differ by a few hundredths.
+        ``diagnostics["edge_probabilities_of_all_graphs"]`` counts every graph of the chains.
+        """
         names = self.names
         return frame_of(self._belief.edge_probabilities(), index=names, columns=names)
 
     @property
     def edges(self) -> pd.DataFrame:
-        """All possible edges, the most probable first: the columns source, target and probability."""
+        """All possible edges, the most probable first: the columns source, target and probability.
+
+        The numbers of :attr:`edge_probabilities`, which says why they differ a little from those in :attr:`Trial.decides`.
+        """
         matrix = self.edge_probabilities.to_numpy()
         names = np.array(self.names, dtype=object)
         pairs = np.argwhere(~np.eye(len(names), dtype=bool))
@@ -351,7 +359,7 @@ class Fit:
     def to_json(self) -> str:
         """What ``seabed fit --json`` prints, but for the times; of a fit from a file only names and probabilities.
 
-        ``data_notes``, on how the data were read, are those of :meth:`Dataset.read`, and none of other data.
+        ``data_notes`` say how a file was read (:meth:`Dataset.read`), and which rows were set aside.
         """
         form = self._form or {
             "version": 1,
@@ -488,14 +496,14 @@ def _warn_of_effort(seconds: float, needed: float, threads: int | None) -> None:
     """Says so before a fit that would take days, or more memory than there is."""
     days = seconds / (threads or os.cpu_count() or 1) / _A_DAY
     if days > 1:
-        warnings.warn(f"this fit is estimated to take {days:.1f} days", UserWarning, stacklevel=3)
+        warnings.warn(f"this fit is estimated to take {days:.1f} days", SeabedWarning, stacklevel=3)
     try:
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return
     if needed > there:
         said = f"this fit is estimated to need {needed / 1e9:.0f} GB of memory, and there are {there / 1e9:.0f} GB"
-        warnings.warn(said, UserWarning, stacklevel=3)
+        warnings.warn(said, SeabedWarning, stacklevel=3)
 
 
 def made(parts: tuple[_seabed.Belief, str, str], data: Dataset, threads: int | None) -> Fit:
@@ -503,7 +511,7 @@ def made(parts: tuple[_seabed.Belief, str, str], data: Dataset, threads: int | N
     belief, form, said = parts
     result = Fit(belief, json.loads(form), json.loads(said), data, threads)
     for sentence in result.warnings:
-        warnings.warn(sentence, UserWarning, stacklevel=3)
+        warnings.warn(sentence, SeabedWarning, stacklevel=3)
     return result
 
 
@@ -544,7 +552,7 @@ def fit(
     Parameters
     ----------
     data : Dataset, or what one is made from
-        Samples of the variables; see :class:`Dataset`.
+        Samples of the variables; see :class:`Dataset`. Rows with missing cells are set aside, with a warning that says how many.
     posterior : str
         ``"mcmc-gp"``: Markov chains over graphs of smooth functions. ``"mcmc-linear"``: of linear models, in seconds where
         mcmc-gp takes minutes. ``"bootstrap"``: searches resampled data (GIES), for hundreds of variables.
@@ -577,7 +585,7 @@ def fit(
     Returns
     -------
     Fit
-        The posterior. What to beware of is a ``UserWarning``; ``checks`` lists all that speaks against trusting it.
+        The posterior. What to beware of is a ``SeabedWarning``; ``checks`` lists all that speaks against trusting it.
 
     Raises
     ------
@@ -617,7 +625,7 @@ def fit(
     }
     changes = posterior_json(posterior, options)
     known = knowledge_json(knowledge)
-    table = as_dataset(data, interventions)
+    table = complete(as_dataset(data, interventions))
     _warn_of_effort(*_seabed.fit_effort(table._table, posterior, changes), checked_threads(threads))
     with shown(progress) as callback:
         parts = _seabed.fit(

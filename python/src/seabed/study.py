@@ -17,7 +17,7 @@ from . import _seabed
 from ._files import read_bytes, write_atomically
 from ._frames import frame_of
 from ._progress import Progress, checked_threads, shown
-from .errors import SettingsError, Stopped, StudyError
+from .errors import SeabedWarning, SettingsError, Stopped, StudyError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -269,7 +269,7 @@ class Study:
                 f"{watch.elsewhere} of {self._count} runs {are} being made by another process; the results cover the others: call "
                 "run() again when it has ended"
             )
-            warnings.warn(said, UserWarning, stacklevel=3)
+            warnings.warn(said, SeabedWarning, stacklevel=3)
         return self.results
 
     def _here(self, todo: list[int], jobs: int | None, threads: int, watch: _Watch) -> None:

@@ -11,11 +11,12 @@ use super::cell::{Held, Numbers};
 use super::dataset::Dataset;
 use super::error::DataError;
 use super::layout::{Layout, ReadOptions, Role, blank_name};
-use super::loaded::{Loaded, check_values, most_values};
+use super::loaded::{Loaded, check_size, most_values};
 use super::missing::Gaps;
 use super::names::TARGETS_COLUMN;
 use super::number::Decimal;
 use super::problems::Problems;
+use super::raw::{RawTable, TableView};
 use super::source::Source;
 use super::targets::TargetColumn;
 use super::wording::Place;
@@ -40,15 +41,15 @@ pub fn read_csv_from(
     source_name: &str,
     options: &ReadOptions,
 ) -> Result<Loaded, DataError> {
-    Ok(part_from(reader, source_name, options)?.examined())
+    part_from(reader, source_name, options)?.complete()
 }
 
-/// As [`read_csv_from`], of a file that may be one of several: its values are not examined yet.
+/// As [`read_csv_from`], with its gaps.
 pub(super) fn part_from(
     reader: impl Read,
     source_name: &str,
     options: &ReadOptions,
-) -> Result<Loaded, DataError> {
+) -> Result<RawTable, DataError> {
     let mut source = Source::open(reader, source_name, options)?;
     let numbers = Numbers { decimal: source.decimal(options)?, missing: options.missing.clone() };
     let (mut rows, mut guesses) = source.records();
@@ -62,7 +63,7 @@ pub(super) fn part_from(
     let (mut gaps, mut problems) = (Gaps::default(), Problems::default());
     let (width, most) = (columns.len() as u64, most_values());
     while rows.advance()? {
-        check_values(source_name, columns[0].len() as u64 * width, most)?;
+        check_size(source_name, columns[0].len() as u64 * width, most)?;
         let cells = rows.cells();
         if cells.iter().all(|cell| cell.trim_ascii().is_empty()) {
             continue;
@@ -114,24 +115,29 @@ pub(super) fn part_from(
     columns.iter_mut().for_each(Vec::shrink_to_fit);
     targets.fill(columns[0].len());
     guesses.latin1 = rows.was_not_utf8();
-    let notes = guesses.told(source_name).into_iter().collect();
-    let (sets, set_of_row) = targets.finish();
-    Loaded::complete(source_name, layout.names, columns, gaps, (sets, set_of_row), notes)
+    let targets = targets.finish();
+    let mut table = RawTable::read(source_name, layout.names, columns, gaps, targets);
+    table.notes.extend(guesses.told(source_name));
+    Ok(table)
 }
 
 /// Writes a data set as CSV; the column of targets is there if any row has targets.
 pub fn write_csv(writer: impl Write, dataset: &Dataset) -> io::Result<()> {
-    write_records(writer, dataset).map_err(|error| match error.into_kind() {
+    write_csv_view(writer, &dataset.into())
+}
+
+pub(super) fn write_csv_view(writer: impl Write, table: &TableView<'_>) -> io::Result<()> {
+    write_records(writer, table).map_err(|error| match error.into_kind() {
         // The system's own error, so that a closed pipe can be recognised.
         csv::ErrorKind::Io(error) => error,
         other => io::Error::other(format!("{other:?}")),
     })
 }
 
-fn write_records(writer: impl Write, dataset: &Dataset) -> csv::Result<()> {
+fn write_records(writer: impl Write, table: &TableView<'_>) -> csv::Result<()> {
     let mut csv = csv::WriterBuilder::new().buffer_capacity(1 << 16).from_writer(writer);
-    let interventional = dataset.regimes().iter().any(|regime| !regime.is_empty());
-    for name in dataset.names().iter() {
+    let interventional = table.interventional();
+    for name in table.names.iter() {
         csv.write_field(name)?;
     }
     if interventional {
@@ -139,30 +145,21 @@ fn write_records(writer: impl Write, dataset: &Dataset) -> csv::Result<()> {
     }
     csv.write_record(None::<&[u8]>)?;
 
-    let targets: Vec<String> = target_texts(dataset);
+    let targets = table.target_texts();
     let mut text = Vec::new();
-    for row in 0..dataset.rows() {
-        for node in 0..dataset.variables() {
+    for row in 0..table.rows() {
+        for column in table.columns {
             text.clear();
             // `{:?}` turns to exponents where `{}` would write hundreds of zeros.
-            write!(text, "{:?}", dataset.column(node)[row])?;
+            write!(text, "{:?}", column[row])?;
             csv.write_field(&text)?;
         }
         if interventional {
-            csv.write_field(&targets[dataset.regime_of_row()[row] as usize])?;
+            csv.write_field(&targets[table.set_of_row[row] as usize])?;
         }
         csv.write_record(None::<&[u8]>)?;
     }
     Ok(csv.flush()?)
-}
-
-/// The cell that describes each regime.
-pub(super) fn target_texts(dataset: &Dataset) -> Vec<String> {
-    let text = |regime: &crate::graph::NodeSet| {
-        let names: Vec<&str> = regime.iter().map(|node| dataset.names()[node].as_str()).collect();
-        names.join(";")
-    };
-    dataset.regimes().iter().map(text).collect()
 }
 
 /// Is the header a row of measurements? Whole numbers count as names: tables without names are often numbered.

@@ -106,7 +106,7 @@ impl Dataset {
         set_of_row: Vec<u32>,
     ) -> Result<Self, DataError> {
         check_names(&names)?;
-        check_values(&names, &columns)?;
+        check_values(&names, &columns, f64::is_finite)?;
         for (row, &k) in set_of_row.iter().enumerate() {
             if let Some(node) = sets[k as usize].iter().find(|&node| node >= names.len()) {
                 let at = Box::new(Place::default().row(row + 1));
@@ -228,8 +228,12 @@ impl Dataset {
     }
 }
 
-/// One column per name, all of one length that is not 0, all values finite.
-fn check_values(names: &Names, columns: &[Vec<f64>]) -> Result<(), DataError> {
+/// One column per name, all of one length that is not 0, all values good.
+pub(super) fn check_values(
+    names: &Names,
+    columns: &[Vec<f64>],
+    good: impl Fn(f64) -> bool,
+) -> Result<(), DataError> {
     if names.is_empty() {
         return Err(DataError::NoVariables { at: Box::default() });
     }
@@ -248,7 +252,7 @@ fn check_values(names: &Names, columns: &[Vec<f64>]) -> Result<(), DataError> {
                 got: column.len(),
             });
         }
-        if let Some(row) = column.iter().position(|value| !value.is_finite()) {
+        if let Some(row) = column.iter().position(|value| !good(*value)) {
             let at = Box::new(Place::default().row(row + 1).column(name));
             return Err(DataError::NotFinite { at, text: Excerpt::new(&column[row].to_string()) });
         }

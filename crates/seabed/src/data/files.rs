@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::csv::{part_from, write_csv};
+use super::csv::{part_from, write_csv_view};
 use super::dataset::Dataset;
 use super::error::DataError;
 use super::layout::ReadOptions;
@@ -12,7 +12,8 @@ use super::loaded::Loaded;
 use super::names::closest;
 use super::observed::ObservedReader;
 #[cfg(feature = "parquet")]
-use super::parquet::{part_of_parquet, write_parquet};
+use super::parquet::{part_of_parquet, write_parquet_view};
+use super::raw::{RawTable, TableView};
 use crate::observer::Observer;
 
 /// How a table is stored.
@@ -42,7 +43,7 @@ pub fn read_tables(
         return Err(DataError::NotFound { file: String::new() });
     };
     if others.is_empty() {
-        return Ok(read_part(first.as_ref(), options, observer)?.examined());
+        return read_raw_table(first.as_ref(), options, observer)?.complete();
     }
     let mut unknown = options.ignore.clone();
     let mut all: Option<Loaded> = None;
@@ -86,7 +87,7 @@ fn read_ignoring_some(
 ) -> Result<Loaded, DataError> {
     let mut options = options.clone();
     loop {
-        match read_part(path, &options, observer) {
+        match read_raw_table(path, &options, observer).and_then(RawTable::complete_part) {
             Err(DataError::NothingToIgnore { column, .. }) => {
                 options.ignore.retain(|name| name.trim() != column);
             }
@@ -98,8 +99,12 @@ fn read_ignoring_some(
     }
 }
 
-/// A single file, its values not examined yet.
-fn read_part(path: &Path, options: &ReadOptions, observer: &dyn Observer) -> Result<Loaded, DataError> {
+/// Reads a single file, as [`read_tables`] does, with its gaps.
+pub fn read_raw_table(
+    path: &Path,
+    options: &ReadOptions,
+    observer: &dyn Observer,
+) -> Result<RawTable, DataError> {
     let name = shown(path);
     if path == Path::new(STANDARD_INPUT) {
         return part_from(ObservedReader::new(io::stdin().lock(), 0, observer), &name, options);
@@ -122,11 +127,15 @@ fn shown(path: &Path) -> String {
 
 /// Writes a table, `.csv` or `.parquet`, [atomically](write_atomically).
 pub fn write_table(path: &Path, dataset: &Dataset) -> Result<(), DataError> {
+    write_view(path, &dataset.into())
+}
+
+pub(super) fn write_view(path: &Path, table: &TableView<'_>) -> Result<(), DataError> {
     let kind = written_kind(path)?;
     let written = write_atomically(path, |writer| match kind {
-        Kind::Text => write_csv(writer, dataset),
+        Kind::Text => write_csv_view(writer, table),
         #[cfg(feature = "parquet")]
-        Kind::Parquet => write_parquet(writer, dataset),
+        Kind::Parquet => write_parquet_view(writer, table),
     });
     written.map_err(|source| DataError::Unwritable { file: path.display().to_string(), source })
 }

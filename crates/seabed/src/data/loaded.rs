@@ -1,14 +1,11 @@
 //! The result of reading a table: the data, and warnings.
 
-use crate::graph::NodeSet;
 use crate::observer::memory;
 
-use super::cell::like_targets;
 use super::dataset::Dataset;
 use super::error::DataError;
-use super::missing::{Gaps, SetAside};
-use super::names::Names;
-use super::wording::{Excerpt, Remedy, argument};
+use super::missing::SetAside;
+use super::wording::{Excerpt, argument};
 
 /// A data set as it was read, with what the user may want to know about it.
 #[derive(Clone, PartialEq, Debug)]
@@ -60,7 +57,7 @@ pub(super) fn most_values() -> u64 {
 }
 
 /// Refuses a table of more values than the limit.
-pub(super) fn check_values(file: &str, found: u64, limit: u64) -> Result<(), DataError> {
+pub(super) fn check_size(file: &str, found: u64, limit: u64) -> Result<(), DataError> {
     if found <= limit {
         return Ok(());
     }
@@ -68,29 +65,6 @@ pub(super) fn check_values(file: &str, found: u64, limit: u64) -> Result<(), Dat
 }
 
 impl Loaded {
-    /// The rows without gaps; `targets` are sets and, for every row, the index of its set.
-    pub(super) fn complete(
-        file: &str,
-        names: Names,
-        mut columns: Vec<Vec<f64>>,
-        gaps: Gaps,
-        (sets, mut set_of_row): (Vec<NodeSet>, Vec<u32>),
-        notes: Vec<String>,
-    ) -> Result<Self, DataError> {
-        let aside = gaps.close(&names, &mut columns, &mut set_of_row);
-        if let Some(aside) = aside.as_ref().filter(|aside| aside.rows == aside.of) {
-            let worst = aside.columns.first().map_or("", |(name, _)| name);
-            let remedy =
-                if like_targets(worst) { Remedy::CallItTargets } else { Remedy::LeaveOut(worst.to_string()) };
-            let (file, aside) = (file.to_string(), Box::new(aside.clone()));
-            return Err(DataError::NoCompleteRow { file, aside, remedy });
-        }
-        let dataset =
-            Dataset::from_sets(names, columns, sets, set_of_row).map_err(|error| error.in_file(file))?;
-        let warnings = aside.map(DataWarning::SetAside).into_iter().collect();
-        Ok(Self { dataset, warnings, notes })
-    }
-
     /// Adds what is unusual about the values.
     pub(super) fn examined(self) -> Self {
         let Self { dataset, mut warnings, notes } = self;
@@ -124,8 +98,8 @@ mod tests {
 
     #[test]
     fn tables_that_do_not_fit_are_refused_with_the_limit() {
-        assert!(check_values("d.csv", most_values(), most_values()).is_ok());
-        let refusal = check_values("d.csv", 11, 10).unwrap_err().to_string();
+        assert!(check_size("d.csv", most_values(), most_values()).is_ok());
+        let refusal = check_size("d.csv", 11, 10).unwrap_err().to_string();
         assert_eq!(refusal, "d.csv: too many values (11); the limit is 10");
     }
 }

@@ -134,7 +134,7 @@ fn censored(count: usize) -> String {
 }
 
 /// Values that lack, found while a table is read: they stand as NaN in the columns until [`Gaps::close`].
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Gaps {
     /// `[variables]`.
     of_column: Vec<usize>,
@@ -153,6 +153,11 @@ impl Gaps {
             self.censored += 1;
             self.example.get_or_insert_with(|| text.to_string());
         }
+    }
+
+    /// How many values lack.
+    pub(super) fn count(&self) -> usize {
+        self.of_column.iter().sum()
     }
 
     /// Removes the rows with gaps from `columns` (`[variables][rows]`) and `sets` (`[rows]`); none if there are no gaps.

@@ -25,6 +25,7 @@ mod observed;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 mod problems;
+mod raw;
 mod records;
 mod sheet;
 mod source;
@@ -45,7 +46,7 @@ pub use dialect::Separator;
 pub use encoding::Encoding;
 pub use error::{Cells, DataError};
 pub use files::{
-    STANDARD_INPUT, check_table_path, check_writable, is_table_path, read_table, read_tables,
+    STANDARD_INPUT, check_table_path, check_writable, is_table_path, read_raw_table, read_table, read_tables,
     write_atomically, write_table,
 };
 pub use graph_error::GraphFileError;
@@ -56,6 +57,7 @@ pub use missing::SetAside;
 pub use names::{NameError, Names, TARGET_SEPARATOR, TARGETS_COLUMN, check_names, closest, position};
 pub use number::Decimal;
 pub use observed::ObservedReader;
+pub use raw::RawTable;
 pub use sheet::{Sheet, SheetRow};
 pub use summary::{DataSummary, ValueKind, VariableSummary};
 pub use traps::{far_values, far_values_in_brief, traps};

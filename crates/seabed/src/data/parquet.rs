@@ -19,14 +19,14 @@ use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnDescriptor, Type};
 
-use super::csv::target_texts;
 use super::dataset::Dataset;
 use super::decoder::decoded;
 use super::error::DataError;
 use super::layout::{Layout, ReadOptions, Role, blank_name};
-use super::loaded::{DataWarning, Loaded, check_values, most_values};
-use super::missing::{Absent, Gaps};
+use super::loaded::{DataWarning, Loaded, check_size, most_values};
+use super::missing::Gaps;
 use super::names::{TARGETS_COLUMN, trimmed};
+use super::raw::{RawTable, TableView};
 use super::targets::TargetColumn;
 use super::wording::{Excerpt, Place, Remedy};
 
@@ -41,11 +41,11 @@ const MOST_VALUES: u64 = 1 << 29;
 
 /// Reads a Parquet file; nothing nested, numbers of any type, targets as text.
 pub fn read_parquet(path: &Path, options: &ReadOptions) -> Result<Loaded, DataError> {
-    Ok(part_of_parquet(path, options)?.examined())
+    part_of_parquet(path, options)?.complete()
 }
 
-/// As [`read_parquet`], of a file that may be one of several: its values are not examined yet.
-pub(super) fn part_of_parquet(path: &Path, options: &ReadOptions) -> Result<Loaded, DataError> {
+/// As [`read_parquet`], with its gaps.
+pub(super) fn part_of_parquet(path: &Path, options: &ReadOptions) -> Result<RawTable, DataError> {
     let name = path.display().to_string();
     let unreadable = |source| DataError::unreadable(name.clone(), source);
     let file = File::open(path).map_err(unreadable)?;
@@ -57,7 +57,7 @@ pub(super) fn part_of_parquet(path: &Path, options: &ReadOptions) -> Result<Load
 
 /// As [`read_parquet`], from the content of a file; messages call it `name`.
 pub fn read_parquet_from(content: Vec<u8>, name: &str, options: &ReadOptions) -> Result<Loaded, DataError> {
-    Ok(decode(Bytes::from(content), name, options)?.examined())
+    decode(Bytes::from(content), name, options)?.complete()
 }
 
 /// The decoder refuses most damaged pages but panics on a few.
@@ -65,16 +65,16 @@ fn decode(
     content: impl ChunkReader + 'static,
     name: &str,
     options: &ReadOptions,
-) -> Result<Loaded, DataError> {
+) -> Result<RawTable, DataError> {
     let attempt = || {
         let reader = SerializedFileReader::new(content).map_err(|source| damaged(name, source))?;
         read(&reader, name, options)
     };
-    let loaded = decoded(attempt).map_err(|source| DataError::unreadable(name.to_string(), source))?;
-    loaded.unwrap_or_else(|| Err(corrupt(name, "a page cannot be decoded")))
+    let table = decoded(attempt).map_err(|source| DataError::unreadable(name.to_string(), source))?;
+    table.unwrap_or_else(|| Err(corrupt(name, "a page cannot be decoded")))
 }
 
-fn read(reader: &dyn FileReader, file: &str, options: &ReadOptions) -> Result<Loaded, DataError> {
+fn read(reader: &dyn FileReader, file: &str, options: &ReadOptions) -> Result<RawTable, DataError> {
     let columns = reader.metadata().file_metadata().schema_descr().columns();
     // The parts of a nested column share its name; the first part is refused below by its type.
     let header: Vec<String> =
@@ -114,13 +114,10 @@ fn read(reader: &dyn FileReader, file: &str, options: &ReadOptions) -> Result<Lo
     if set_of_row.len() != rows || values.iter().any(|column| column.len() != rows) {
         return Err(corrupt(file, "its columns have different lengths"));
     }
-    let mut gaps = Gaps::default();
-    for (node, column) in values.iter().enumerate() {
-        column.iter().filter(|value| value.is_nan()).for_each(|_| gaps.take(node, Absent::Missing, ""));
-    }
-    let mut loaded = Loaded::complete(file, layout.names, values, gaps, (sets, set_of_row), Vec::new())?;
-    loaded.warnings.splice(0..0, warnings);
-    Ok(loaded)
+    let gaps = Gaps::of(&values);
+    let mut table = RawTable::read(file, layout.names, values, gaps, (sets, set_of_row));
+    table.warnings = warnings;
+    Ok(table)
 }
 
 fn damaged(file: &str, source: ParquetError) -> DataError {
@@ -192,7 +189,7 @@ fn check_size(metadata: &ParquetMetaData, layout: &Layout, file: &str) -> Result
     let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(u64::MAX));
     let rows = rows.fold(0, u64::saturating_add);
     let found = rows.saturating_mul(layout.names.len() as u64);
-    check_values(file, found, MOST_VALUES.min(most_values()))?;
+    check_size(file, found, MOST_VALUES.min(most_values()))?;
     Ok(rows as usize)
 }
 
@@ -331,13 +328,16 @@ fn each<T: DataType>(
 /// Variables are required DOUBLE columns; the column of targets is optional text, null in observational rows,
 /// and there if any row has targets.
 pub fn write_parquet(writer: impl Write + Send, dataset: &Dataset) -> io::Result<()> {
-    let interventional = dataset.regimes().iter().any(|regime| !regime.is_empty());
+    write_parquet_view(writer, &dataset.into())
+}
+
+pub(super) fn write_parquet_view(writer: impl Write + Send, view: &TableView<'_>) -> io::Result<()> {
     let mut fields = Vec::new();
-    for name in dataset.names().iter() {
+    for name in view.names.iter() {
         let number = Type::primitive_type_builder(name, Physical::DOUBLE);
         fields.push(Arc::new(number.with_repetition(Repetition::REQUIRED).build()?));
     }
-    if interventional {
+    if view.interventional() {
         let text = Type::primitive_type_builder(TARGETS_COLUMN, Physical::BYTE_ARRAY)
             .with_logical_type(Some(LogicalType::String))
             .with_repetition(Repetition::OPTIONAL);
@@ -351,21 +351,20 @@ pub fn write_parquet(writer: impl Write + Send, dataset: &Dataset) -> io::Result
         .set_column_dictionary_enabled(TARGETS_COLUMN.into(), true);
     let mut table = SerializedFileWriter::new(writer, Arc::new(schema), Arc::new(properties.build()))?;
 
-    let texts: Vec<ByteArray> = target_texts(dataset).iter().map(|text| text.as_str().into()).collect();
-    for begin in (0..dataset.rows()).step_by(ROW_GROUP) {
-        let rows = begin..dataset.rows().min(begin + ROW_GROUP);
+    let texts: Vec<ByteArray> = view.target_texts().iter().map(|text| text.as_str().into()).collect();
+    for begin in (0..view.rows()).step_by(ROW_GROUP) {
+        let rows = begin..view.rows().min(begin + ROW_GROUP);
         let mut group = table.next_row_group()?;
-        for node in 0..dataset.variables() {
+        for values in view.columns {
             let Some(mut column) = group.next_column()? else { break };
-            column.typed::<DoubleType>().write_batch(&dataset.column(node)[rows.clone()], None, None)?;
+            column.typed::<DoubleType>().write_batch(&values[rows.clone()], None, None)?;
             column.close()?;
         }
         if let Some(mut column) = group.next_column()? {
-            let regimes = dataset.regime_of_row()[rows].iter().map(|&regime| regime as usize);
-            let levels: Vec<i16> =
-                regimes.clone().map(|k| i16::from(!dataset.regimes()[k].is_empty())).collect();
+            let sets = view.set_of_row[rows].iter().map(|&k| k as usize);
+            let levels: Vec<i16> = sets.clone().map(|k| i16::from(!view.sets[k].is_empty())).collect();
             let values: Vec<ByteArray> =
-                regimes.filter(|&k| !dataset.regimes()[k].is_empty()).map(|k| texts[k].clone()).collect();
+                sets.filter(|&k| !view.sets[k].is_empty()).map(|k| texts[k].clone()).collect();
             column.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
             column.close()?;
         }

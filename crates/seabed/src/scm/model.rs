@@ -159,9 +159,24 @@ impl Scm {
     /// The noise of a variable depends on the stream and the variable's name alone: the same stream gives the same
     /// noise to every intervention, and the order of the variables does not matter.
     pub fn sample(&self, samples: usize, intervention: &Intervention, stream: Stream) -> Vec<Vec<f64>> {
+        self.sample_while(samples, intervention, stream, |_| true).expect("nothing stops it")
+    }
+
+    /// As [`Scm::sample`]; `go_on` is asked before every variable, with the number of those that are done, and none is
+    /// returned once it says no.
+    pub fn sample_while(
+        &self,
+        samples: usize,
+        intervention: &Intervention,
+        stream: Stream,
+        mut go_on: impl FnMut(usize) -> bool,
+    ) -> Option<Vec<Vec<f64>>> {
         let mut columns: Vec<Vec<f64>> = vec![Vec::new(); self.names.len()];
         let mut noise = vec![0.0; samples];
-        for &node in &self.order {
+        for (done, &node) in self.order.iter().enumerate() {
+            if !go_on(done) {
+                return None;
+            }
             if let Some(value) = intervention.value(node) {
                 columns[node] = vec![value; samples];
                 continue;
@@ -174,7 +189,7 @@ impl Scm {
             }
             columns[node] = column;
         }
-        columns
+        Some(columns)
     }
 
     /// The means of a variable given its parents, for every sample; `columns` is `[variables][samples]`, of which

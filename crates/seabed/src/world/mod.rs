@@ -9,6 +9,7 @@ pub use synthetic::{GraphKind, LinearWeights, MechanismKind, NoiseLevels, Synthe
 
 use crate::data::{DataError, Dataset, Names};
 use crate::num::random::Stream;
+use crate::observer::{Observer, Stopped, report};
 use crate::scm::{Intervention, Scm};
 
 /// A system that can be observed and intervened on.
@@ -28,6 +29,17 @@ pub trait World {
         intervention: &Intervention,
         samples: usize,
         stream: Stream,
+    ) -> Result<Dataset, WorldError> {
+        self.experiment_observed(intervention, samples, stream, &())
+    }
+
+    /// As [`World::experiment`], watched.
+    fn experiment_observed(
+        &self,
+        intervention: &Intervention,
+        samples: usize,
+        stream: Stream,
+        observer: &dyn Observer,
     ) -> Result<Dataset, WorldError>;
 }
 
@@ -57,6 +69,9 @@ pub enum WorldError {
         /// The largest that is allowed.
         most: f64,
     },
+    /// It was asked to stop.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 impl World for Scm {
@@ -64,13 +79,16 @@ impl World for Scm {
         self.names()
     }
 
-    fn experiment(
+    fn experiment_observed(
         &self,
         intervention: &Intervention,
         samples: usize,
         stream: Stream,
+        observer: &dyn Observer,
     ) -> Result<Dataset, WorldError> {
-        let columns = self.sample(samples, intervention, stream);
+        let all = self.names().len() as u64;
+        let go_on = |done: usize| report(observer, done as u64, all, format_args!("variables")).is_ok();
+        let columns = self.sample_while(samples, intervention, stream, go_on).ok_or(Stopped)?;
         Ok(Dataset::with_regime(self.names().clone(), columns, intervention.targets(self.names().len()))?)
     }
 }

@@ -23,6 +23,7 @@ pub use network::{Gene, Input, LARGEST_HILL, MOST_MODULES, Module, Network};
 
 #[cfg(feature = "sbml")]
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,7 @@ use crate::data::{Dataset, Names};
 use crate::graph::Node;
 use crate::num::parallel::ordered_map_indices;
 use crate::num::random::{Seed, Stream};
+use crate::observer::{Observer, Stopped, report};
 use crate::scm::Intervention;
 
 /// How a network is measured.
@@ -169,7 +171,8 @@ impl Grn {
         minutes: usize,
         block: usize,
         stream: Stream,
-    ) -> Vec<[f64; LANES]> {
+        go_on: &dyn Fn() -> Result<(), Stopped>,
+    ) -> Result<Vec<[f64; LANES]>, Stopped> {
         let genes = dynamics.genes();
         let everybody: Vec<Node> = (0..genes).collect();
         // The proteins of genes that regulate nothing have no effect on mRNA.
@@ -189,6 +192,7 @@ impl Grn {
         let steps = if self.measurement.faithful { minutes - 1 } else { minutes };
         for step in 0..steps {
             if step % WINDOW == 0 {
+                go_on()?;
                 for &(v, stream) in &streams {
                     stream.at((step / WINDOW) as u64).fill_normal(drawn.as_flattened_mut());
                     for (row, minute) in drawn.iter().zip(&mut normals) {
@@ -199,7 +203,7 @@ impl Grn {
             runs.step(&normals[step % WINDOW]);
         }
         let levels = if self.measurement.faithful { runs.support() } else { runs.state() };
-        self.measured(levels).to_vec()
+        Ok(self.measured(levels).to_vec())
     }
 
     /// The part of a state that is measured.
@@ -217,11 +221,12 @@ impl World for Grn {
         self.network.names()
     }
 
-    fn experiment(
+    fn experiment_observed(
         &self,
         intervention: &Intervention,
         samples: usize,
         stream: Stream,
+        observer: &dyn Observer,
     ) -> Result<Dataset, WorldError> {
         let (dynamics, rest) = self.disturbed(intervention)?;
         let columns: Vec<Vec<f64>> = if self.measurement.deterministic {
@@ -229,9 +234,17 @@ impl World for Grn {
             self.measured(levels).iter().map(|&level| vec![level; samples]).collect()
         } else {
             let minutes = self.minutes(intervention, rest.minutes);
-            let blocks = ordered_map_indices(samples.div_ceil(LANES), |block| {
-                self.simulate(&dynamics, minutes, block, stream)
+            let (count, done) = (samples.div_ceil(LANES), AtomicU64::new(0));
+            let go_on = || {
+                let done = done.load(Ordering::Relaxed);
+                report(observer, done, count as u64, format_args!("groups of {LANES} samples"))
+            };
+            let blocks = ordered_map_indices(count, |block| {
+                let simulated = self.simulate(&dynamics, minutes, block, stream, &go_on);
+                done.fetch_add(1, Ordering::Relaxed);
+                simulated
             });
+            let blocks = blocks.into_iter().collect::<Result<Vec<_>, Stopped>>()?;
             let column = |gene: usize| blocks.iter().flat_map(|block| block[gene]).take(samples).collect();
             (0..dynamics.genes()).map(column).collect()
         };

@@ -189,8 +189,9 @@ fn the_corrected_wild_type_is_stationary() {
         let minutes = world.minutes(&Intervention::none(), world.wild_type.minutes);
         let levels = |minutes: usize, seed: u64| -> Vec<(f64, f64)> {
             let stream = Seed::new(seed).stream(Purpose::Noise);
-            let blocks =
-                ordered_map_indices(n / LANES, |b| world.simulate(&world.dynamics, minutes, b, stream));
+            let blocks = ordered_map_indices(n / LANES, |b| {
+                world.simulate(&world.dynamics, minutes, b, stream, &|| Ok(())).unwrap()
+            });
             let of_gene = |gene: usize| {
                 let values: Vec<f64> = blocks.iter().flat_map(|block| block[gene]).collect();
                 let mean = values.iter().sum::<f64>() / n as f64;
