@@ -11,7 +11,7 @@ use super::cell::{Held, Numbers};
 use super::dataset::Dataset;
 use super::error::DataError;
 use super::layout::{Layout, ReadOptions, Role, blank_name};
-use super::loaded::{Loaded, check_size, most_values};
+use super::loaded::{Loaded, check_values_fit, most_values};
 use super::missing::Gaps;
 use super::names::TARGETS_COLUMN;
 use super::number::Decimal;
@@ -63,7 +63,7 @@ pub(super) fn part_from(
     let (mut gaps, mut problems) = (Gaps::default(), Problems::default());
     let (width, most) = (columns.len() as u64, most_values());
     while rows.advance()? {
-        check_size(source_name, columns[0].len() as u64 * width, most)?;
+        check_values_fit(source_name, columns[0].len() as u64 * width, most)?;
         let cells = rows.cells();
         if cells.iter().all(|cell| cell.trim_ascii().is_empty()) {
             continue;

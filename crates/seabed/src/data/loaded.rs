@@ -57,7 +57,7 @@ pub(super) fn most_values() -> u64 {
 }
 
 /// Refuses a table of more values than the limit.
-pub(super) fn check_size(file: &str, found: u64, limit: u64) -> Result<(), DataError> {
+pub(super) fn check_values_fit(file: &str, found: u64, limit: u64) -> Result<(), DataError> {
     if found <= limit {
         return Ok(());
     }
@@ -98,8 +98,8 @@ mod tests {
 
     #[test]
     fn tables_that_do_not_fit_are_refused_with_the_limit() {
-        assert!(check_size("d.csv", most_values(), most_values()).is_ok());
-        let refusal = check_size("d.csv", 11, 10).unwrap_err().to_string();
+        assert!(check_values_fit("d.csv", most_values(), most_values()).is_ok());
+        let refusal = check_values_fit("d.csv", 11, 10).unwrap_err().to_string();
         assert_eq!(refusal, "d.csv: too many values (11); the limit is 10");
     }
 }

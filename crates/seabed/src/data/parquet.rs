@@ -23,7 +23,7 @@ use super::dataset::Dataset;
 use super::decoder::decoded;
 use super::error::DataError;
 use super::layout::{Layout, ReadOptions, Role, blank_name};
-use super::loaded::{DataWarning, Loaded, check_size, most_values};
+use super::loaded::{DataWarning, Loaded, check_values_fit, most_values};
 use super::missing::Gaps;
 use super::names::{TARGETS_COLUMN, trimmed};
 use super::raw::{RawTable, TableView};
@@ -189,7 +189,7 @@ fn check_size(metadata: &ParquetMetaData, layout: &Layout, file: &str) -> Result
     let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(u64::MAX));
     let rows = rows.fold(0, u64::saturating_add);
     let found = rows.saturating_mul(layout.names.len() as u64);
-    check_size(file, found, MOST_VALUES.min(most_values()))?;
+    check_values_fit(file, found, MOST_VALUES.min(most_values()))?;
     Ok(rows as usize)
 }
 
