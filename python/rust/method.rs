@@ -111,7 +111,7 @@ pub fn check_experiment(
         if designer.strategy.parts().0.needs_graphs() && !has_graphs {
             return Err(DesignError::NoGraphs.into());
         }
-        settings::constraints(constraints, &names).map(drop)
+        Ok(settings::constraints(constraints, &names)?.check(&names, 1)?)
     })
 }
 

@@ -174,7 +174,7 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     ("values of an experiment", SettingsError, "refined", lambda: experiment(values="nice")),
     ("goal of an experiment", SettingsError, "c", lambda: experiment(goal="parents=c")),
     ("knowledge of an experiment", KnowledgeError, "c", lambda: experiment(knowledge={"required": [("a", "c")]})),
-    ("targets at once", SettingsError, "max_targets", lambda: experiment(max_targets=0)),
+    ("targets at once", SettingsError, "at least one variable", lambda: experiment(max_targets=0)),
     ("cost of an experiment", SettingsError, "cost", lambda: experiment(cost={"a": -1})),
     # Laboratory and studies
     ("not a campaign", CampaignError, "campaign", lambda: (open("x.lab", "w").write("x"), seabed.Campaign("x.lab"))),
