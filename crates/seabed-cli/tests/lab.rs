@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -125,7 +126,7 @@ fn campaign() -> TempDir {
     folder
 }
 
-fn state(folder: &Path) -> State {
+fn state(folder: &Path) -> Arc<State> {
     Lab::open(&folder.join("c.lab"), Duration::from_secs(30)).unwrap().state().unwrap()
 }
 
