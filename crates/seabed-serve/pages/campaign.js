@@ -101,7 +101,10 @@ export async function campaignPage(server, id, section) {
   context.start = async (what, body) => {
     context.asked = { what, body };
     try {
-      showJob(await post(`${path}/${what}`, body));
+      const job = await post(`${path}/${what}`, body);
+      context.campaign.jobs = [job];
+      draw();
+      showJob(job);
     } catch (error) {
       if (error.kind !== "too-much-work") throw error;
       showJob({ state: "failed", kind: what, error, progress: {} });

@@ -137,6 +137,7 @@ function variable(one) {
   if (!one.intervene) return made;
   if (one.by === "bounds") made.bounds = [typed(one.low, `Lowest value of ${name}`), typed(one.high, `Highest value of ${name}`)];
   else made.levels = one.levels.split(/[;\s]+/).filter(Boolean).map((text) => typed(text, `Levels of ${name}`));
+  if (made.levels?.length === 0) throw new Error(`${name}: give the levels that it can be set to, or bounds.`);
   return made;
 }
 

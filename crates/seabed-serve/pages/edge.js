@@ -1,7 +1,7 @@
 // One pair of variables: its probabilities over the rounds, its data, and what would decide it.
 
 import { get, query } from "./api.js";
-import { buttons, count, dialog, el, probability, problem, settings } from "./dom.js";
+import { buttons, count, dialog, el, probability, problem, replace, settings } from "./dom.js";
 import { lines, scatter } from "./figures.js";
 
 const GROUPS = (from, to) => [
@@ -14,7 +14,7 @@ export async function edgeDialog(context, from, to) {
   const box = dialog(`${from} → ${to}`, place);
   try {
     const [history, pair] = await Promise.all([get(`${context.path}/edges/history?${query({ from, to })}`), get(`${context.path}/pair?${query({ from, to })}`)]);
-    place.replaceChildren(...content(context, history, pair, box));
+    replace(place, content(context, history, pair, box));
   } catch (error) {
     place.replaceChildren(problem(error));
   }

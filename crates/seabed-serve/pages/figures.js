@@ -26,7 +26,7 @@ function range(values, least) {
 
 /** Axes of a chart: places for values, and what to draw below. */
 function axes(title, xs, ys, xLabel, yLabel, xTicks) {
-  const [width, height, left, right, top, bottom] = [420, 260, 54, 14, 32, 44];
+  const [width, height, left, right, top, bottom] = [420, 268, 54, 14, 42, 44];
   const x = (value) => round(left + ((value - xs[0]) / (xs[1] - xs[0])) * (width - left - right));
   const y = (value) => round(height - bottom - ((value - ys[0]) / (ys[1] - ys[0])) * (height - top - bottom));
   const parts = [svg("text", { class: "title", x: 12, y: 18 }, title)];
@@ -55,15 +55,15 @@ function marker(shape, x, y, colour, size = 4) {
 /** The chart, and beside it what it shows as a table for who cannot see it. */
 function described(picture, rows, heads) {
   if (!rows) return picture;
-  return el("div", {}, picture, el("table", { class: "hidden" },
+  return el("div", { class: "described" }, picture, el("div", { class: "hidden" }, el("table", {},
     el("caption", {}, picture.getAttribute("aria-label")),
-    el("tr", {}, heads.map((head) => el("th", {}, head))), rows.map((row) => el("tr", {}, row.map((cell) => el("td", {}, cell))))));
+    el("tr", {}, heads.map((head) => el("th", {}, head))), rows.map((row) => el("tr", {}, row.map((cell) => el("td", {}, cell)))))));
 }
 
 /** Lines over whole-numbered rounds: each `{name, colour, shape, dash, points: [[x, y]]}`. */
 export function lines(title, series, { xLabel, yLabel, yRange, marks = [], whole = false, bands = [] }) {
   const points = series.flatMap((one) => one.points);
-  const xs = range(points.map((p) => p[0]), whole ? undefined : undefined);
+  const xs = range(points.map((p) => p[0]));
   const ys = range([...points.map((p) => p[1]), ...bands.flatMap((b) => b.points.flatMap((p) => [p[1], p[2]]))], yRange);
   const xTicks = whole ? ticks(xs[0], xs[1], 8).filter((value) => Number.isInteger(value)) : undefined;
   const { width, height, x, y, parts } = axes(title, xs, ys, xLabel, yLabel, xTicks);
@@ -79,8 +79,8 @@ export function lines(title, series, { xLabel, yLabel, yRange, marks = [], whole
     if (one.points.length <= 60) parts.push(...one.points.map((p) => marker(one.shape, x(p[0]), y(p[1]), one.colour, one.points.length > 20 ? 2.5 : 4)));
   }
   for (const mark of marks) {
-    parts.push(svg("path", { class: "line s-c1", "stroke-dasharray": "4 3", d: `M${x(mark.x)} ${height - 44}V32` }),
-      svg("text", { class: "small mid", x: x(mark.x), y: 30 }, mark.label));
+    parts.push(svg("path", { class: "line s-c1", "stroke-dasharray": "4 3", d: `M${x(mark.x)} ${height - 44}V42` }),
+      svg("text", { class: "small mid", x: x(mark.x), y: 38 }, mark.label));
   }
   let legend = null;
   if (series.length > 1) legend = key(series, width, height);

@@ -47,7 +47,7 @@ function request(context, folded) {
         text("experiment_cost", "Cost of setting up an experiment", { inputmode: "decimal", placeholder: "0" }),
         el("label", {}, "How beliefs are formed", choices("posterior", [["", "as usual"], ...server.posteriors.map((one) => [one.name, `${one.name}: ${one.what}`])], asks.posterior)),
         el("label", {}, "Strategy", choices("strategy", [["", "the recommended one"], ...server.strategies.map((one) => [one, one])], asks.strategy)),
-        text("note", "Note for the history", { class: "wide" }))),
+        text("note", "Note for the history"))),
     buttons(go));
 }
 

@@ -92,7 +92,7 @@ function grid(context, id, rows, { own = false, record }) {
         }
       },
     });
-    return el("td", { class: target ? "set" : "" }, it, wrong ? el("span", { class: "cell-problem", id: `${cellId(row.key, column)}-problem` }, wrong) : null);
+    return el("td", { class: target ? "given" : "" }, it, wrong ? el("span", { class: "cell-problem", id: `${cellId(row.key, column)}-problem` }, wrong) : null);
   };
   const line = (row) => row.recorded
     ? el("tr", { class: "recorded" }, el("th", { scope: "row" }, row.label), columns.map((column) => el("td", {}, column === "status" ? row.status : number(row.values[column]))))
@@ -136,7 +136,8 @@ function grid(context, id, rows, { own = false, record }) {
       (context.problems ??= {})[id] = problems;
       redraw();
       place.querySelector("[aria-invalid]")?.focus();
-      throw error;
+      // What stands beside its cell is not said twice.
+      throw problems.size ? new Error(`Nothing was recorded: ${count(problems.size, "cell")} cannot be read. See what is written beside ${problems.size === 1 ? "it" : "them"}.`) : error;
     }
   }, { class: "primary", id: `${id}-save` });
   return [place, message, buttons(save)];
