@@ -240,9 +240,10 @@ impl Columns {
             })?;
             match value.and_then(|value| variables.refuses(node, value)) {
                 None => Ok(value),
-                Some(problem) => {
-                    Err(LabError::refused_at(place(), format!("{problem}; correct it or leave the cell empty")))
-                }
+                Some(problem) => Err(LabError::refused_at(
+                    place(),
+                    format!("{problem}; correct it or leave the cell empty"),
+                )),
             }
         };
         self.variables.iter().enumerate().map(cell).collect()

@@ -200,7 +200,8 @@ fn check_header(path: &Path) -> Result<(), LabError> {
     let logged = fs::metadata(beside(path, "-wal")).is_ok_and(|metadata| metadata.len() > 0);
     let read = || -> rusqlite::Result<(i64, i64, i64)> {
         let file = as_it_is(path)?;
-        let number = |pragma: &str| file.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
+        let number =
+            |pragma: &str| file.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
         let (application, version) = (number("application_id")?, number("user_version")?);
         if application != i64::from(APPLICATION) || version > i64::from(VERSION) || logged {
             return Ok((application, version, 0));
@@ -251,7 +252,8 @@ fn as_it_is(path: &Path) -> rusqlite::Result<Connection> {
             byte => address.push_str(&format!("%{byte:02x}")),
         }
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Connection::open_with_flags(address + "?immutable=1", flags)
 }
 

@@ -49,7 +49,11 @@ impl Access {
     /// May the request be answered at all, whoever sent it?
     pub fn check_host(&self, headers: &HeaderMap) -> Result<(), Failure> {
         let host = one(headers, &HOST).unwrap_or_default();
-        if self.origins().iter().any(|origin| origin.split_once("://").is_some_and(|(_, known)| known == host)) {
+        if self
+            .origins()
+            .iter()
+            .any(|origin| origin.split_once("://").is_some_and(|(_, known)| known == host))
+        {
             return Ok(());
         }
         Err(Failure::new(
@@ -214,7 +218,9 @@ mod tests {
         assert!(access.check(&Method::GET, &headers(&[("authorization", "Bearer x")])).is_err());
         // A wrong bearer is not made good by a cookie.
         assert!(
-            access.check(&Method::GET, &headers(&[("authorization", "Bearer x"), ("cookie", &cookie)])).is_err()
+            access
+                .check(&Method::GET, &headers(&[("authorization", "Bearer x"), ("cookie", &cookie)]))
+                .is_err()
         );
     }
 }

@@ -43,13 +43,7 @@ pub struct Answer {
 impl Answer {
     pub fn json(value: &impl Serialize) -> Self {
         let body = serde_json::to_vec(value).expect("numbers, texts and lists");
-        Self {
-            status: StatusCode::OK,
-            content_type: "application/json",
-            body,
-            file: None,
-            own_policy: false,
-        }
+        Self { status: StatusCode::OK, content_type: "application/json", body, file: None, own_policy: false }
     }
 
     pub fn with_status(self, status: StatusCode) -> Self {

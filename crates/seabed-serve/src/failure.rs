@@ -97,9 +97,7 @@ impl From<LabError> for Failure {
                 "there is no complete row of data yet; add observations first",
             ),
             LabError::NotTheLast { .. } | LabError::NothingToUndo => Self::conflict("not-the-last", message),
-            LabError::KeyReused { .. } => {
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "key-reused", message)
-            }
+            LabError::KeyReused { .. } => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "key-reused", message),
             LabError::NoExperiment { .. } => Self::not_found(message),
             LabError::Busy { .. } | LabError::Changing => Self::conflict("busy", message),
             LabError::NotACampaign { why, .. } => {
@@ -107,14 +105,18 @@ impl From<LabError> for Failure {
             }
             LabError::Newer { found, known, .. } => Self::conflict(
                 "conflict",
-                format!("the campaign has version {found}, but this program knows versions up to {known} only"),
+                format!(
+                    "the campaign has version {found}, but this program knows versions up to {known} only"
+                ),
             ),
-            LabError::Damaged { problem, .. } => {
-                Self::conflict("conflict", format!("the campaign is damaged ({problem}); restore your newest backup"))
-            }
-            LabError::ReadOnly { .. } => {
-                Self::conflict("conflict", "the campaign's file cannot be written to: it can only be looked at")
-            }
+            LabError::Damaged { problem, .. } => Self::conflict(
+                "conflict",
+                format!("the campaign is damaged ({problem}); restore your newest backup"),
+            ),
+            LabError::ReadOnly { .. } => Self::conflict(
+                "conflict",
+                "the campaign's file cannot be written to: it can only be looked at",
+            ),
             error => match error.kind() {
                 ErrorKind::Input => Self::invalid(message),
                 ErrorKind::Stopped => Self::conflict("conflict", message),

@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use seabed_lab::{Lab, LabError, Signature};
 
@@ -21,6 +21,9 @@ const WAIT: Duration = Duration::from_secs(20);
 
 /// Connections for reading that are kept open for each campaign.
 const READERS: usize = 3;
+
+/// Campaigns that are kept open.
+const MOST_OPEN: usize = 32;
 
 /// Answers that are kept for each campaign.
 const ANSWERS: usize = 64;
@@ -49,6 +52,8 @@ pub struct Campaign {
     answers: Mutex<Answers>,
     /// The version that listeners were told.
     told: Mutex<String>,
+    /// When it was asked for last.
+    used: Mutex<Instant>,
 }
 
 #[derive(Default)]
@@ -76,7 +81,13 @@ impl Library {
     /// The ids of the campaigns that are there, with their paths, in alphabetical order.
     pub fn list(&self) -> Vec<(String, PathBuf)> {
         let paths: Vec<PathBuf> = match &self.place {
-            Place::File(path) => if path.exists() { vec![path.clone()] } else { Vec::new() },
+            Place::File(path) => {
+                if path.exists() {
+                    vec![path.clone()]
+                } else {
+                    Vec::new()
+                }
+            }
             Place::Folder(folder) => {
                 let entries = fs::read_dir(folder).into_iter().flatten().flatten();
                 let paths = entries.map(|entry| entry.path());
@@ -95,13 +106,21 @@ impl Library {
         let Some((id, path)) = found else {
             return Err(Failure::not_found("there is no such campaign here"));
         };
-        let campaign = lock(&self.open).entry(id.clone()).or_insert_with(|| Arc::new(Campaign::new(id, path))).clone();
+        let mut open = lock(&self.open);
+        let campaign = open.entry(id.clone()).or_insert_with(|| Arc::new(Campaign::new(id, path))).clone();
+        *lock(&campaign.used) = Instant::now();
+        // Every connection keeps files open, of which a process may have only so many.
+        let mut awake: Vec<&Arc<Campaign>> = open.values().filter(|campaign| campaign.is_awake()).collect();
+        if awake.len() > MOST_OPEN {
+            awake.sort_by_key(|campaign| *lock(&campaign.used));
+            awake.iter().take(awake.len() - MOST_OPEN).for_each(|campaign| campaign.rest());
+        }
         Ok(campaign)
     }
 
-    /// The campaigns that were asked for since the start.
+    /// The campaigns that are open for reading.
     pub fn in_use(&self) -> Vec<Arc<Campaign>> {
-        lock(&self.open).values().cloned().collect()
+        lock(&self.open).values().filter(|campaign| campaign.is_awake()).cloned().collect()
     }
 
     /// Where a new campaign goes: its id and its path.
@@ -114,7 +133,9 @@ impl Library {
             Place::Folder(folder) => {
                 let id = plain(name);
                 if id.is_empty() {
-                    return Err(Failure::invalid("the name of a campaign needs at least one letter or digit (A to Z, 0 to 9)"));
+                    return Err(Failure::invalid(
+                        "the name of a campaign needs at least one letter or digit (A to Z, 0 to 9)",
+                    ));
                 }
                 let path = folder.join(format!("{id}.lab"));
                 Ok((id, path))
@@ -133,7 +154,20 @@ fn plain(name: &str) -> String {
 impl Campaign {
     fn new(id: String, path: PathBuf) -> Self {
         let (readers, writer, answers, told) = Default::default();
-        Self { id, path, readers, writer, answers, told }
+        Self { id, path, readers, writer, answers, told, used: Mutex::new(Instant::now()) }
+    }
+
+    /// Is a connection for reading open?
+    fn is_awake(&self) -> bool {
+        !lock(&self.readers).is_empty()
+    }
+
+    /// Closes the connections that nobody is using.
+    fn rest(&self) {
+        lock(&self.readers).clear();
+        if let Ok(mut writer) = self.writer.try_lock() {
+            *writer = None;
+        }
     }
 
     /// A connection of its own, for long work.

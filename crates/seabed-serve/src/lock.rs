@@ -76,8 +76,8 @@ fn address_in(file: &mut File) -> String {
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let number = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-    matches!((file.metadata(), fs::metadata(path)), (Ok(a), Ok(b)) if number(a) == number(b))
+    let number = |metadata: io::Result<fs::Metadata>| metadata.ok().map(|m| (m.dev(), m.ino()));
+    number(file.metadata()).is_some_and(|here| Some(here) == number(fs::metadata(path)))
 }
 
 #[cfg(not(unix))]

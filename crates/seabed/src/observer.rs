@@ -56,9 +56,7 @@ impl Effort {
         let (seconds, memory) = (self.seconds / processors as f64, memory());
         if let Some(memory) = memory.filter(|memory| self.bytes > *memory) {
             let (need, have) = (gigabytes(self.bytes), memory / 1e9);
-            return Some(format!(
-                "this is estimated to need {need} of memory, and there are {have:.0} GB"
-            ));
+            return Some(format!("this is estimated to need {need} of memory, and there are {have:.0} GB"));
         }
         let days = seconds / A_DAY;
         (days > 1.0).then(|| {
