@@ -23,8 +23,8 @@ export async function beliefSection(context) {
       el("div", {}, graph(names, p, pick), el("p", { class: "note" }, "An arrow is a direct cause. The wider, the more probable; orange, dashed and with a question mark: not yet decided.")),
       el("div", { class: names.length > 30 ? "wide-figure" : "" }, matrix(names, p, pick))),
     el("details", { id: "edge-list" }, el("summary", {}, "The edges as a list"),
-      table("Edges", ["Edge", "Probability", "", ""], listed.map((edge) => [
-        `${names[edge.i]} → ${names[edge.j]}`, probability(edge.p), undecided(p, edge.i, edge.j) ? "undecided" : "",
+      table("Edges", ["Edge", "Probability", "Decided?", "More"], listed.map((edge) => [
+        `${names[edge.i]} → ${names[edge.j]}`, probability(edge.p), undecided(p, edge.i, edge.j) ? "not yet" : "yes",
         el("button", { type: "button", id: `edge-${edge.i}-${edge.j}`, "aria-label": `Details of ${names[edge.i]} → ${names[edge.j]}`, onclick: () => pick(edge.i, edge.j) }, "Details")]), [1])),
   ];
 }

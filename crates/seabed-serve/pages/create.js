@@ -87,8 +87,9 @@ function columnRow(one, k, redraw) {
   const label = (what) => `${column.name}: ${what}`;
   const text = (key, what, attributes = {}) => el("input", { value: one[key], "aria-label": label(what), id: `${key}-${k}`, oninput: (event) => { one[key] = event.target.value; }, ...attributes });
   const head = el("th", { scope: "row" }, column.name,
-    el("div", { class: "note" }, column.kind === "variable" ? describe(column) : KINDS[column.kind] ?? column.kind, column.problem ? ` (${column.problem})` : ""));
-  if (column.kind !== "variable") {
+    el("div", { class: "note" }, [KINDS[column.kind], column.draft ? describe(column) : "", column.problem].filter(Boolean).join("; ")));
+  // What looks like a row number may be a variable nevertheless.
+  if (!column.draft) {
     return el("tr", {}, head, el("td", { class: "span note" }, column.kind === "targets" ? "–" : "left out"), el("td"), el("td"), el("td"), el("td"), el("td"));
   }
   const range = el("td", { "data-label": "Can be set to", class: "span" });

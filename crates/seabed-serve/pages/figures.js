@@ -86,7 +86,7 @@ export function lines(title, series, { xLabel, yLabel, yRange, marks = [], whole
   if (series.length > 1) legend = key(series, width, height);
   const picture = figure(title, width, height + (legend ? legend.height : 0), svg("g", { class: "plot" }, parts), legend?.element);
   const rows = points.length <= 100 ? series.flatMap((one) => one.points.map((p) => [one.name ?? "", number(p[0]), number(p[1])])) : null;
-  return described(picture, rows, ["", xLabel, yLabel]);
+  return described(picture, rows, ["line", xLabel, yLabel]);
 }
 
 /** What colours and shapes mean, below a chart, in as many rows as needed. */

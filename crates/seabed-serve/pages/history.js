@@ -12,12 +12,13 @@ export async function historySection(context) {
   const rows = [...actions].sort((a, b) => b.id - a.id).map((action) => el("tr", { class: action.undone ? "undone" : "" },
     el("td", { class: "number" }, String(action.id)), el("td", {}, time(action.at)), el("td", {}, action.who || "–"),
     el("td", {}, WORDS[action.kind] ?? action.kind), el("td", {}, action.what), el("td", {}, action.note),
-    el("td", {}, action.undone ? el("span", { class: "note" }, "undone ", time(action.undone))
-      : undo && action.id === last ? el("button", { type: "button", id: "undo", onclick: () => ask(context, action) }, "Undo") : "")));
+    el("td", {}, action.undone ? el("span", { class: "note" }, time(action.undone)) : "")));
+  const newest = actions.find((action) => action.id === last);
   return [
+    undo && newest ? el("p", {}, el("button", { type: "button", id: "undo", onclick: () => ask(context, newest) }, `Undo the last action: ${(WORDS[newest.kind] ?? newest.kind).toLowerCase()} (${last})`)) : null,
     el("p", {}, "Nothing is ever deleted: what is undone or corrected stays here. To correct a single result, go to ", el("a", { href: context.address("results") }, "Results"), "."),
     el("div", { class: "scroll", role: "region", "aria-label": "History", tabindex: "0" },
-      el("table", {}, el("thead", {}, el("tr", {}, ["", "When", "Who", "What", "", "Note", ""].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows))),
+      el("table", {}, el("thead", {}, el("tr", {}, ["No.", "When", "Who", "What", "Details", "Note", "Undone"].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows))),
   ];
 }
 

@@ -174,7 +174,7 @@ function recorded(context, experiments) {
   const rows = experiments.flatMap((one) => one.records.filter((record) => record.in_force && record.status !== "pending").map((record) => ({ one, record })));
   if (!rows.length) return null;
   return el("div", {}, el("h3", {}, "What was recorded"),
-    table("What was recorded", ["Experiment", "Set", ...names, "Status", ""], rows.map(({ one, record }) => [
+    table("What was recorded", ["Experiment", "Set", ...names, "Status", "Change"], rows.map(({ one, record }) => [
       `${one.experiment} / ${record.replicate}`, settings(one.settings, context.campaign.variables), ...names.map((name) => number(record.values[name])), record.status,
       context.campaign.read_only ? "" : el("button", { type: "button", id: `correct-${one.experiment}-${record.replicate}`, "aria-label": `Correct ${one.experiment}, replicate ${record.replicate}`, onclick: () => correct(context, one, record) }, "Correct")]), names.map((_, k) => k + 2)),
     el("p", { class: "note" }, "A correction keeps the old values in the history."));
