@@ -98,7 +98,7 @@ function experiment(one, shown, campaign) {
   const state = done + failed ? `${done} done${failed ? `, ${failed} failed` : ""}, ${rows.length - done - failed} awaited` : "";
   return el("li", { class: "card" },
     el("h4", {}, one.experiment), el("div", { class: "set" }, `Set ${settings(one.targets, campaign.variables)}`),
-    el("p", {}, one.why),
+    el("p", {}, one.why || "No single pair stands out: it tells a little about many."),
     el("p", { class: "note" }, `${count(one.rows, "replicate")}; expected gain ${number(one.gain, 3)}, alone ${number(one.information, 3)} ± ${number(one.standard_error, 2)} (${shown.unit}); cost ${number(one.cost)}`),
     state ? el("p", { class: "good" }, state) : null,
     one.decides.length ? el("details", {}, el("summary", {}, "What it would decide"),

@@ -42,11 +42,14 @@ async function dropForm(context, file, place, options = {}) {
   } catch (error) {
     const offer = (label, more) => buttons(button(label, () => dropForm(context, file, place, { ...options, ...more })));
     replace(place, el("p", {}, el("strong", {}, file.name), " was not recorded:"), problem(error),
-      error.kind === "conflict" && !options.amend ? offer("These rows correct what was recorded", { amend: true }) : null,
+      contradicts(error) && !options.amend ? offer("These rows correct what was recorded", { amend: true }) : null,
       error.kind === "added-before" || error.kind === "known-rows" ? offer("Record them again", { again: true }) : null,
       el("p", { class: "note" }, "Nothing of it was recorded. Correct the form and drop it again."));
   }
 }
+
+/** Does the form say something else than what was recorded? The server has no kind of its own for it. */
+const contradicts = (error) => [error.message, ...(error.cells ?? []).map((cell) => cell.message)].some((text) => /already recorded/.test(text));
 
 /** A grid of rows `{key, row, recorded}`; `drafts` keeps what was typed while the page is drawn again. */
 function grid(context, id, rows, { own = false, record }) {
