@@ -280,6 +280,23 @@ fn the_process_holding_the_file_is_named() {
     done(folder.path(), "lab undo c.lab --wait 0");
 }
 
+/// A process with several connections keeps its locks when one of them is opened, refused or closed: whoever closes a
+/// descriptor of a file loses all locks on it.
+#[test]
+fn a_process_keeps_its_locks() {
+    let folder = campaign();
+    let path = folder.path().join("c.lab");
+    let first = rusqlite::Connection::open(&path).unwrap();
+    first.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut second = Lab::open(&path, Duration::ZERO).unwrap();
+    assert!(second.undo().is_err(), "the first is writing");
+    drop(second);
+    drop(Lab::open(&path, Duration::ZERO).unwrap());
+    refused(folder.path(), "lab undo c.lab --wait 0", 1);
+    first.execute_batch("ROLLBACK").unwrap();
+    done(folder.path(), "lab undo c.lab --wait 0");
+}
+
 #[test]
 fn bad_files_are_named_and_left_alone() {
     let folder = campaign();

@@ -125,4 +125,21 @@ mod tests {
             .unwrap();
         assert_eq!(altered(&file).unwrap(), [1, 2, 3]);
     }
+
+    /// A file of version 2 gets the table of requests, and is sound.
+    #[test]
+    fn a_file_of_version_2_is_brought_to_today() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("old.lab");
+        crate::Lab::create(&path, "[[variable]]\nname = \"a\"\n", 3, "a note").unwrap();
+        let file = Connection::open(&path).unwrap();
+        let old = digest(&file, 1, &WRITTEN[..OF_VERSION[2]]).unwrap();
+        store(&file, 1, &old).unwrap();
+        file.execute_batch("DROP TABLE request; PRAGMA user_version = 2;").unwrap();
+        drop(file);
+        let lab = crate::Lab::open(&path, std::time::Duration::ZERO).unwrap();
+        assert_eq!(lab.check().unwrap(), Vec::<String>::new());
+        let actions = &lab.state().unwrap().actions;
+        assert_eq!((&*actions[0].note, &*actions[0].who), ("a note", ""));
+    }
 }

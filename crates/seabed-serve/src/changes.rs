@@ -491,9 +491,16 @@ fn merged<T: serde::Serialize + serde::de::DeserializeOwned>(
     if let Value::Object(all) = &mut all {
         all.retain(|_, value| !value.is_null());
     }
-    let with_nulls = |value: &Value| value.as_array().is_some_and(|list| list.iter().any(Value::is_null));
-    let nested = |value: &Value| value.is_object() || with_nulls(value);
-    if let Some((key, _)) = changes.iter().find(|(_, value)| nested(value)) {
+    let plain = |value: &Value| match value {
+        Value::Number(number) => number.is_i64() || number.is_f64(),
+        Value::Array(_) | Value::Object(_) => false,
+        _ => true,
+    };
+    let usable = |value: &Value| match value {
+        Value::Array(list) => list.iter().all(|value| plain(value) && !value.is_null()),
+        value => plain(value),
+    };
+    if let Some((key, _)) = changes.iter().find(|(_, value)| !usable(value)) {
         return Err(Failure::invalid(format!("{what}.{key}: write a number, a text or a list of numbers")));
     }
     Ok(Keys::of(&all, what).settings()?)
