@@ -34,7 +34,7 @@ async function show(focus) {
     shown = null;
     main.replaceChildren(problem(error), el("p", {}, el("a", { href: "#/" }, "All campaigns")));
   }
-  if (focus && address === location.hash) main.querySelector("h1, h2.section")?.focus();
+  if (focus && address === location.hash) (main.querySelector("h2.section") ?? main.querySelector("h1"))?.focus();
 }
 
 addEventListener("hashchange", () => show(true));
