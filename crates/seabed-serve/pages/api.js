@@ -29,6 +29,9 @@ async function answer(response) {
   throw new Problem(response.status, body?.error ?? { kind: "environment", message: `The server answered ${response.status}: ${text.slice(0, 200)}` });
 }
 
+/** When this page last changed something, in milliseconds. */
+export let changedAt = 0;
+
 async function send(path, options, tries) {
   for (let k = 1; ; k += 1) {
     try {
@@ -38,6 +41,8 @@ async function send(path, options, tries) {
       // The answer was lost. With its key, the same request changes nothing twice.
       if (k >= tries) throw new Problem(0, { kind: "environment", message: "The server does not answer. Is `seabed serve` still running?" });
       await new Promise((done) => setTimeout(done, 400 * k));
+    } finally {
+      if (options.method === "POST") changedAt = Date.now();
     }
   }
 }

@@ -1,6 +1,6 @@
 // A campaign: its sections, what to do now, and its running work. Draws again when somebody else changes something.
 
-import { campaignPath, get, post } from "./api.js";
+import { campaignPath, changedAt, get, post } from "./api.js";
 import { button, buttons, count, el, notice, problem, replace } from "./dom.js";
 import { beliefSection } from "./belief.js";
 import { dataSection } from "./data.js";
@@ -31,6 +31,7 @@ export async function campaignPage(server, id, section) {
   let current = section in SECTIONS ? section : "belief";
   const context = { server, id, path, address, campaign: null, status: null, drafts: new Map(), redraw: () => load() };
   let drawing = Promise.resolve();
+  let endedAt = 0;
 
   async function load() {
     [context.campaign, context.status] = await Promise.all([get(path), get(`${path}/status`)]);
@@ -85,6 +86,7 @@ export async function campaignPage(server, id, section) {
       return;
     }
     places.job.dataset.id = "";
+    endedAt = Date.now();
     if (job.state === "done") {
       replace(places.job);
       notice(job.kind === "fit" ? "Learned from all measurements." : `Proposal ${job.proposal ?? ""} is ready.`);
@@ -124,9 +126,11 @@ export async function campaignPage(server, id, section) {
     if (event.type === "job" && event.job.campaign === id) {
       showJob(event.job);
       if (event.job.state === "done" || event.job.state === "stopped") await load();
-    } else if (event.type === "again" || (event.type === "campaign" && event.campaign === id && event.revision !== context.campaign.revision)) {
+    } else if (event.type === "again" || (event.type === "campaign" && event.campaign === id && String(event.revision) !== String(context.campaign.revision))) {
+      const before = Date.now();
       await load();
-      if (event.type === "campaign") notice("The campaign has changed; this page shows its new state.");
+      // What this page did itself, or a job that has just ended, was told already.
+      if (event.type === "campaign" && before - Math.max(changedAt, endedAt) > 3000) notice("Somebody has changed the campaign; this page shows its new state.");
     }
   };
   await load();

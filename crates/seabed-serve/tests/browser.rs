@@ -283,7 +283,9 @@ fn two_people_a_phone_and_the_keyboard() {
         second.width(390, dark);
         for section in ["belief", "next", "results", "data", "progress", "history", "report"] {
             second.click(&format!("#to-{section}"));
-            second.wait(&format!("document.querySelector('#to-{section}[aria-current]') !== null && document.querySelector('h2.section') !== null"));
+            second.wait(&format!(
+                "document.querySelector('h2.section')?.innerText === document.querySelector('#to-{section}').firstChild.data"
+            ));
             second.run("document.querySelectorAll('details').forEach((it) => { it.open = true })");
             assert_eq!(second.overflow(), 0, "{section}");
             assert_eq!(second.run(NAMELESS), Value::Array(Vec::new()), "{section}");
