@@ -92,7 +92,8 @@ pub fn create(call: &Call) -> Result<Answer, Failure> {
             Err(LabError::Variables { problem, .. }) => return Err(Failure::invalid(without_line(&problem))),
             Err(error) => return Err(error.into()),
         }
-        call.server.jobs.tell_changed(&*call.server.library.find(&id)?);
+        let campaign = call.server.library.find(&id)?;
+        call.server.jobs.tell_changed(&campaign);
         Ok(created(json!({"id": id})))
     })
 }
@@ -309,7 +310,8 @@ pub fn abandon(call: &Call) -> Result<Answer, Failure> {
         return Err(Failure::not_found(format!("there is no experiment {name:?}, or it was undone")));
     }
     changed(call, |lab| {
-        let rows = pending_rows(&*lab.state()?, &wanted);
+        let state = lab.state()?;
+        let rows = pending_rows(&state, &wanted);
         if rows.is_empty() {
             return Ok(recorded(&Recorded::default(), None));
         }

@@ -1,8 +1,10 @@
 //! Long work in the background: fits and proposals, one after the other, because each uses all processors.
 //!
-//!     waiting -> running -> done
-//!                        -> failed
-//!                        -> stopped, if somebody asks for it
+//! ```text
+//! waiting -> running -> done
+//!                    -> failed
+//!                    -> stopped, if somebody asks for it
+//! ```
 //!
 //! What is asked for is kept in a journal beside the campaign until it has ended, so a server that was killed goes on with it
 //! when it is started again: the campaign has the state of the fit, and knows a proposal that was stored already by its key.

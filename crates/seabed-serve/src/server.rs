@@ -1,16 +1,16 @@
 //! The server: from connections to calls of the handlers, each in a thread that may wait for a disk, with limits on sizes and
 //! times.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{FromRequestParts, RawPathParams, Request, State};
 use axum::http::header::{
-    ALLOW, CONNECTION, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    HeaderValue, SET_COOKIE,
+    ALLOW, CONNECTION, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, SET_COOKIE,
 };
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state};
@@ -36,6 +36,9 @@ const MOST_JSON: usize = 1 << 20;
 /// How long a body may take to arrive.
 const JSON_TIME: Duration = Duration::from_secs(30);
 const FILE_TIME: Duration = Duration::from_secs(600);
+
+/// What is thrown away of a body that is too large, as a multiple of what it may have.
+const THROWN_AWAY: usize = 4;
 
 /// Files that are taken in at once: each is in memory as a whole.
 const FILES_AT_ONCE: usize = 2;
@@ -249,23 +252,35 @@ fn header(headers: &HeaderMap, name: &'static str) -> Result<Option<String>, Fai
     }
 }
 
-/// The body of a request, within its limits.
+/// The body of a request, within its limits. What is too large is read and thrown away for a while: a client that is still
+/// sending would not see the answer.
 async fn body(request: Request, most: usize, time: Duration) -> Result<Bytes, Failure> {
-    let too_large = || Failure::too_large(format!("the body is larger than {} MB", most.div_ceil(1_000_000)));
-    let declared =
-        request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if declared.is_some_and(|declared| declared > most as u64) {
-        return Err(too_large());
-    }
-    match timeout(time, to_bytes(request.into_body(), most)).await {
-        Ok(Ok(bytes)) => Ok(bytes),
-        // Without a declared length the limit shows only on the way.
-        Ok(Err(error)) if format!("{error:?}").contains("LengthLimit") => Err(too_large()),
-        Ok(Err(_)) => Err(Failure::malformed("the body broke off")),
-        Err(_) => {
-            Err(Failure::new(StatusCode::REQUEST_TIMEOUT, "time-out", "the body took too long to arrive"))
+    let mut body = request.into_body();
+    let read = async {
+        let (mut all, mut size) = (Vec::new(), 0);
+        while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+            let frame = frame.map_err(|_| Failure::malformed("the body broke off"))?;
+            let Ok(data) = frame.into_data() else { continue };
+            size += data.len();
+            if size <= most {
+                all.extend_from_slice(&data);
+            } else {
+                all = Vec::new();
+            }
+            if size > THROWN_AWAY * most {
+                break;
+            }
         }
-    }
+        if size > most {
+            let words = format!("the body is larger than {} MB", most.div_ceil(1_000_000));
+            return Err(Failure::too_large(words));
+        }
+        Ok(all.into())
+    };
+    timeout(time, read).await.unwrap_or_else(|_| {
+        let words = "the body took too long to arrive";
+        Err(Failure::new(StatusCode::REQUEST_TIMEOUT, "time-out", words))
+    })
 }
 
 fn plain(status: StatusCode, content_type: &'static str, body: Body) -> Response {
