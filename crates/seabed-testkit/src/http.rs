@@ -58,9 +58,7 @@ impl Client {
 
     /// With these headers besides Host, Content-Length, Connection and the bearer; a given Host takes the place of ours.
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
-        let mut stream = self.open(method, path, headers, Some(body.len()));
-        // A server that refuses a body may close the connection before it has read all of it.
-        let _ = stream.write_all(body);
+        let mut stream = self.open(method, path, headers, Some(body));
         let mut all = Vec::new();
         let _ = stream.read_to_end(&mut all);
         parsed(&all)
@@ -68,13 +66,7 @@ impl Client {
     }
 
     /// A connection on which a request was sent, to read from as it comes.
-    pub fn open(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        length: Option<usize>,
-    ) -> TcpStream {
+    pub fn open(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&[u8]>) -> TcpStream {
         let mut stream = TcpStream::connect(&self.host).expect("the server listens");
         stream.set_read_timeout(Some(GUARD)).expect("a duration above 0");
         let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
@@ -85,13 +77,16 @@ impl Client {
         if !given("authorization") && !self.token.is_empty() {
             head += &format!("Authorization: Bearer {}\r\n", self.token);
         }
-        if let Some(length) = length.filter(|_| !given("transfer-encoding")) {
+        if let Some(length) = body.map(<[u8]>::len).filter(|_| !given("transfer-encoding")) {
             head += &format!("Content-Length: {length}\r\n");
         }
         for (name, value) in headers {
             head += &format!("{name}: {value}\r\n");
         }
-        stream.write_all(format!("{head}\r\n").as_bytes()).expect("the server reads");
+        let mut all = format!("{head}\r\n").into_bytes();
+        all.extend_from_slice(body.unwrap_or_default());
+        // A server that refuses a body may close the connection before it has read all of it.
+        let _ = stream.write_all(&all);
         stream
     }
 }
