@@ -21,7 +21,7 @@ export async function beliefSection(context) {
     cautions.length ? el("ul", { class: "caution" }, cautions.map((text) => el("li", {}, text))) : null,
     el("div", { class: "pair" },
       el("div", {}, graph(names, p, pick), el("p", { class: "note" }, "An arrow is a direct cause. The wider, the more probable; orange, dashed and with a question mark: not yet decided.")),
-      el("div", { class: names.length > 30 ? "wide-figure" : "" }, matrix(names, p, pick))),
+      el("div", names.length > 30 ? { class: "wide-figure", role: "region", "aria-label": "Matrix", tabindex: "0" } : {}, matrix(names, p, pick))),
     el("details", { id: "edge-list" }, el("summary", {}, "The edges as a list"),
       table("Edges", ["Edge", "Probability", "Decided?", "More"], listed.map((edge) => [
         `${names[edge.i]} → ${names[edge.j]}`, probability(edge.p), undecided(p, edge.i, edge.j) ? "not yet" : "yes",
