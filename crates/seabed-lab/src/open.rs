@@ -21,6 +21,9 @@ const MIGRATIONS: [&str; 3] = [include_str!("schema.sql"), "", include_str!("req
 
 const VERSION: u32 = MIGRATIONS.len() as u32;
 
+/// No database is smaller, in bytes.
+const LEAST_PAGE: u64 = 512;
+
 impl Lab {
     /// Creates a campaign. The file gets its name only when it is complete; an existing one is never replaced.
     pub fn create(path: &Path, variables: &str, seed: u64, note: &str) -> Result<(), LabError> {
@@ -221,15 +224,18 @@ fn check_header(path: &Path) -> Result<(), LabError> {
             };
         }
     };
+    let truncated = || damaged(format!("the file is truncated after {} bytes", metadata.len()));
     if application != i64::from(APPLICATION) {
-        return Err(no("it is the database of another program"));
+        // What is missing reads as zeros.
+        let whole = metadata.len() >= LEAST_PAGE;
+        return Err(if whole { no("it is the database of another program") } else { truncated() });
     }
     if version > i64::from(VERSION) {
         let found = u32::try_from(version).unwrap_or(u32::MAX);
         return Err(LabError::Newer { path: path.to_path_buf(), found, known: VERSION });
     }
     if (metadata.len() as i64) < length {
-        return Err(damaged(format!("the file is truncated after {} bytes", metadata.len())));
+        return Err(truncated());
     }
     Ok(())
 }

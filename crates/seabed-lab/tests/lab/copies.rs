@@ -157,7 +157,7 @@ fn a_signed_request_is_done_once() {
     let (path, mut lab) = new_lab(folder.path());
     let signature =
         |content: &str| Signature { who: "Zoë".into(), key: Some("k".into()), content: content.into() };
-    let mut record = |lab: &mut Lab, signature: Signature| {
+    let record = |lab: &mut Lab, signature: Signature| {
         lab.sign(signature);
         lab.record("extra.csv", b"a,b,c\n1,2,3\n", false, true, "")
     };
