@@ -1,7 +1,7 @@
 // What is believed now: the graph, the matrix, and all edges as a list.
 
 import { get } from "./api.js";
-import { el, probability, table } from "./dom.js";
+import { el, probability, sayings, table } from "./dom.js";
 import { edgeDialog } from "./edge.js";
 import { graph, matrix, undecided } from "./graph.js";
 
@@ -18,7 +18,7 @@ export async function beliefSection(context) {
   return [
     fresh ? null : el("p", { class: "caution" }, "There are measurements that this belief does not know yet: learn again."),
     el("p", {}, `Of ${all} pairs of variables, ${all - open} are decided (one answer has at least 90 %), ${open} not yet. Click an edge or a cell to see where its probability comes from.`),
-    cautions.length ? el("ul", { class: "caution" }, cautions.map((text) => el("li", {}, text))) : null,
+    sayings(cautions, "caution"),
     el("div", { class: "pair" },
       el("div", {}, graph(names, p, pick), el("p", { class: "note" }, "An arrow is a direct cause. The wider, the more probable; orange, dashed and with a question mark: not yet decided.")),
       el("div", names.length > 30 ? { class: "wide-figure", role: "region", "aria-label": "Matrix", tabindex: "0" } : {}, matrix(names, p, pick))),

@@ -1,7 +1,7 @@
 // A new campaign: from a table to its variables, what can be set, and what is known beforehand.
 
 import { campaignPath, post, upload } from "./api.js";
-import { button, buttons, el, filePlace, notice, number, problem, replace } from "./dom.js";
+import { button, buttons, el, filePlace, notice, number, problem, replace, sayings } from "./dom.js";
 import { knowledgeMatrix } from "./knowledge.js";
 import { previewTable, readingOptions } from "./preview.js";
 
@@ -63,8 +63,8 @@ function form(server, state, look) {
   return [
     el("h2", { tabindex: "-1" }, "1. What is in the file"),
     el("p", {}, `${preview.file}: ${preview.rows} rows, ${preview.columns.length} columns.`),
-    preview.notes.length ? el("ul", { class: "note" }, preview.notes.map((note) => el("li", {}, note))) : null,
-    preview.warnings.length ? el("ul", { class: "caution" }, preview.warnings.map((warning) => el("li", {}, warning))) : null,
+    sayings(preview.notes, "note"),
+    sayings(preview.warnings, "caution"),
     previewTable(preview),
     readingOptions(state.options, (options) => look(state.file, options)),
     el("h2", {}, "2. The variables"),

@@ -1,7 +1,7 @@
 // Measurements: add a file, look at what is there.
 
 import { get, upload } from "./api.js";
-import { button, buttons, count, el, filePlace, notice, number, problem, replace, table } from "./dom.js";
+import { button, buttons, count, el, filePlace, notice, number, problem, replace, sayings, table } from "./dom.js";
 import { previewTable, readingOptions } from "./preview.js";
 
 const PAGE = 100;
@@ -46,8 +46,8 @@ async function look(context, file, place, options = {}) {
     replace(place,
       el("h3", {}, `Add ${preview.file}?`),
       el("p", {}, `${preview.rows} rows, ${preview.columns.length} columns.`),
-      preview.notes.length ? el("ul", { class: "note" }, preview.notes.map((text) => el("li", {}, text))) : null,
-      preview.warnings.length ? el("ul", { class: "caution" }, preview.warnings.map((text) => el("li", {}, text))) : null,
+      sayings(preview.notes, "note"),
+      sayings(preview.warnings, "caution"),
       previewTable(preview),
       readingOptions(options, (other) => look(context, file, place, other)),
       el("label", { class: "stack" }, "Note for the history", note),
@@ -63,7 +63,7 @@ async function add(context, file, place, options) {
     const added = await upload(`${context.path}/data`, file, options);
     notice(added.action === null ? "Nothing new: all rows are known." : `Added ${count(added.rows ?? 0, "measurement")}${added.known ? `; ${added.known} were known already` : ""}.`);
     const more = [...(added.warnings ?? []), ...(added.notes ?? [])];
-    replace(place, more.length ? el("ul", { class: "caution" }, more.map((text) => el("li", {}, text))) : null);
+    replace(place, sayings(more, "caution"));
     await context.redraw();
   } catch (error) {
     if (error.kind !== "known-rows" && error.kind !== "added-before") throw error;

@@ -70,13 +70,23 @@ export function notice(text, kind = "") {
   notice.timer = setTimeout(() => place.classList.remove("shown"), 6000 + 40 * text.length);
 }
 
+/** What the server says, without the parts that name options of the command, and with a capital. */
+export function said(text) {
+  const parts = text.split("; ").filter((part) => !/(^|\s)--[a-z]|`seabed /.test(part));
+  const kept = parts.length ? parts.join("; ") : text;
+  return kept.charAt(0).toUpperCase() + kept.slice(1);
+}
+
+/** A list of what the server says; nothing if it says nothing. */
+export const sayings = (texts, kind) => (texts.length ? el("ul", { class: kind }, texts.map((text) => el("li", {}, said(text)))) : null);
+
 /** An error where it happened. */
 export function problem(error) {
-  const cells = (error.cells ?? []).slice(0, 20).map((cell) => {
+  const cells = (error.cells ?? []).slice(0, 20).filter((cell) => !error.message.includes(cell.message)).map((cell) => {
     const where = [cell.row ? `row ${cell.row}` : "", cell.column ? `column ${cell.column}` : ""].filter(Boolean).join(", ");
-    return el("li", {}, where ? `${where}: ${cell.message}` : cell.message);
+    return el("li", {}, said(where ? `${where}: ${cell.message}` : cell.message));
   });
-  return el("div", { class: "problem", role: "alert" }, el("p", {}, error.message), cells.length > 1 || (cells.length === 1 && cells[0].textContent !== error.message) ? el("ul", {}, cells) : null);
+  return el("div", { class: "problem", role: "alert" }, el("p", {}, said(error.message)), cells.length ? el("ul", {}, cells) : null);
 }
 
 /** A button that is disabled while it works; its errors appear behind it. */

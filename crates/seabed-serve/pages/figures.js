@@ -105,7 +105,8 @@ function key(series, width, top) {
 /** Points of a pair, coloured by what was set. */
 export function scatter(title, groups, xLabel, yLabel) {
   const points = groups.flatMap((group) => group.points);
-  const { width, height, x, y, parts } = axes(title, range(points.map((p) => p[0])), range(points.map((p) => p[1])), xLabel, yLabel);
+  const padded = ([low, high]) => [low - 0.04 * (high - low), high + 0.04 * (high - low)];
+  const { width, height, x, y, parts } = axes(title, padded(range(points.map((p) => p[0]))), padded(range(points.map((p) => p[1]))), xLabel, yLabel);
   for (const group of groups) {
     const size = points.length > 400 ? 2 : 3;
     parts.push(svg("g", { "fill-opacity": group.colour === "base" ? 0.45 : 0.85 }, group.points.map((p) => marker(group.shape, x(p[0]), y(p[1]), group.colour, size))));

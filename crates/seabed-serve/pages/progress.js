@@ -1,7 +1,7 @@
 // How far the campaign is: entropy and expected wrong edges over the rounds, checks of the model, effects.
 
 import { get } from "./api.js";
-import { el, number, probability, table, time } from "./dom.js";
+import { el, number, probability, sayings, table, time } from "./dom.js";
 import { lines } from "./figures.js";
 
 export async function progressSection(context) {
@@ -11,7 +11,7 @@ export async function progressSection(context) {
     rounds(status),
     el("h3", {}, "Checks of the model"),
     checks.belief ? [
-      checks.lines.length ? el("ul", {}, checks.lines.map((line) => el("li", {}, line))) : el("p", {}, "Nothing was found that the models could not have made."),
+      checks.lines.length ? sayings(checks.lines) : el("p", {}, "Nothing was found that the models could not have made."),
       el("p", { class: "note" }, `Learned from ${checks.belief.rows} rows (${checks.belief.interventional} with something set) by ${checks.belief.posterior?.kind ?? "the posterior"} in ${number(checks.belief.seconds, 3)} s.`),
     ] : el("p", {}, "Nothing was learned yet."),
     el("h3", {}, "What setting a variable does"),

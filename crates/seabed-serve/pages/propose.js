@@ -1,7 +1,7 @@
 // What to do next: ask for experiments, see why these, take the form to the bench.
 
 import { get, post } from "./api.js";
-import { button, buttons, count, dialog, el, notice, number, probability, settings, table, time } from "./dom.js";
+import { button, buttons, count, dialog, el, notice, number, probability, said, sayings, settings, table, time } from "./dom.js";
 import { lines } from "./figures.js";
 
 export async function proposeSection(context) {
@@ -38,7 +38,7 @@ function request(context, folded) {
   const go = button("Propose experiments", () => context.start("proposals", body(asks, question)), { class: "primary", id: "propose" });
   return el("details", { open: !folded || Boolean(question.kind), id: "ask" },
     el("summary", {}, "Ask for experiments"),
-    el("p", {}, "seabed learns from all measurements, then chooses the experiments that are expected to teach the most. What is awaited is taken into account."),
+    el("p", {}, "seabed learns from all measurements, then chooses the experiments that are expected to teach the most. What is awaited is taken into account. The first time may take minutes."),
     el("div", { class: "fields" }, text("batch", "How many experiments?", whole), text("replicates", "Replicates of each", { inputmode: "numeric", placeholder: "auto" }), text("budget", "Budget (cost at most)", { inputmode: "decimal", placeholder: "no limit" })),
     questionPlace,
     el("details", { id: "ask-more" }, el("summary", {}, "More"),
@@ -79,8 +79,8 @@ function proposal(context, shown, proposals) {
     el("h3", {}, `Proposal ${shown.proposal}`),
     proposals.length > 1 ? el("p", {}, el("label", {}, "Show ", other)) : null,
     el("p", { class: "note" }, time(shown.at), shown.who ? ` by ${shown.who}` : "", shown.goal ? `; question: ${shown.goal}` : "", shown.note ? `; ${shown.note}` : ""),
-    shown.warnings.length ? el("ul", { class: "caution" }, shown.warnings.map((text) => el("li", {}, text))) : null,
-    shown.sentences.map((sentence) => el("p", {}, sentence)),
+    sayings(shown.warnings, "caution"),
+    shown.sentences.map((sentence) => el("p", {}, said(sentence))),
     buttons(
       el("a", { class: "primary", href: form("xlsx"), download: "" }, "Form for Excel"),
       el("a", { class: "button", href: form("csv"), download: "" }, "Form as CSV"),
@@ -98,7 +98,7 @@ function experiment(one, shown, campaign) {
   const state = done + failed ? `${done} done${failed ? `, ${failed} failed` : ""}, ${rows.length - done - failed} awaited` : "";
   return el("li", { class: "card" },
     el("h4", {}, one.experiment), el("div", { class: "set" }, `Set ${settings(one.targets, campaign.variables)}`),
-    el("p", {}, one.why || "No single pair stands out: it tells a little about many."),
+    el("p", {}, one.why ? said(one.why) : "No single pair stands out: it tells a little about many."),
     el("p", { class: "note" }, `${count(one.rows, "replicate")}; expected gain ${number(one.gain, 3)}, alone ${number(one.information, 3)} ± ${number(one.standard_error, 2)} (${shown.unit}); cost ${number(one.cost)}`),
     state ? el("p", { class: "good" }, state) : null,
     one.decides.length ? el("details", {}, el("summary", {}, "What it would decide"),

@@ -1,7 +1,7 @@
 // Results: a grid to type or paste them into, a place for filled-in forms, and what was recorded, to be corrected.
 
 import { get, post, upload } from "./api.js";
-import { button, buttons, count, dialog, el, filePlace, notice, number, problem, replace, settings, table } from "./dom.js";
+import { button, buttons, count, dialog, el, filePlace, notice, number, problem, replace, said, sayings, settings, table } from "./dom.js";
 import { block, decimals, place as placeBlock } from "./paste.js";
 
 export async function resultsSection(context) {
@@ -30,7 +30,7 @@ function told(answer) {
 function after(context, answer, place) {
   notice(told(answer));
   const more = [...(answer.warnings ?? []), ...(answer.notes ?? [])];
-  context.lastRecorded = more.length ? el("ul", { class: "caution" }, more.map((text) => el("li", {}, text))) : null;
+  context.lastRecorded = sayings(more, "caution");
   place?.replaceChildren();
   return context.redraw();
 }
@@ -74,7 +74,7 @@ function grid(context, id, rows, { own = false, record }) {
       "aria-label": `${row.label}, ${column === "intervention_targets" ? "variables that were set" : column}`, "aria-invalid": wrong ? "true" : null, "aria-describedby": wrong ? `${cellId(row.key, column)}-problem` : null,
       placeholder: column === "status" ? "done" : column === "intervention_targets" ? "X1, X2" : "", class: column === "intervention_targets" ? "targets" : "", autocomplete: "off",
       inputmode: column === "status" || own ? "text" : "decimal", list: column === "status" ? "states" : null,
-      oninput: () => { type(row.key, column, it.value); said(); },
+      oninput: () => { type(row.key, column, it.value); tell(); },
       onpaste: (event) => {
         const pasted = block(event.clipboardData.getData("text"));
         if (!pasted) return;
@@ -108,9 +108,9 @@ function grid(context, id, rows, { own = false, record }) {
   const redraw = () => replace(place, el("table", { class: "sheet", id }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "experiment"), heads)), el("tbody", {}, rows.map(line))));
   const typedRows = () => rows.filter((row) => !row.recorded && columns.some((column) => draft(row.key, column)?.trim()));
   const texts = () => typedRows().flatMap((row) => columns.slice(own ? 1 : 0, -1).map((column) => draft(row.key, column) ?? ""));
-  const said = () => note(decimals(texts()) === "comma" ? "Commas are read as decimal commas: 1,5 is one and a half." : "");
+  const tell = () => note(decimals(texts()) === "comma" ? "Commas are read as decimal commas: 1,5 is one and a half." : "");
   redraw();
-  said();
+  tell();
   const save = button("Record these results", async () => {
     const sent = typedRows();
     if (!sent.length) throw new Error("Nothing was typed yet.");
@@ -134,7 +134,7 @@ function grid(context, id, rows, { own = false, record }) {
     } catch (error) {
       for (const one of error.cells ?? []) {
         const row = sent[(one.row ?? 0) - 1];
-        if (row) problems.set(`${row.key}|${columns.includes(one.column) ? one.column : ""}`, one.message);
+        if (row) problems.set(`${row.key}|${columns.includes(one.column) ? one.column : ""}`, said(one.message));
       }
       (context.problems ??= {})[id] = problems;
       redraw();
