@@ -104,7 +104,7 @@ function grid(context, id, rows, { own = false, record }) {
     const unit = variables.find((v) => v.name === column)?.unit;
     return el("th", { scope: "col" }, column === "intervention_targets" ? "set" : column, unit ? el("span", { class: "note" }, ` (${unit})`) : null);
   });
-  const place = el("div", { class: "scroll" });
+  const place = el("div", { class: "scroll", role: "region", "aria-label": own ? "Own experiments" : "Results of the proposal", tabindex: "0" });
   const redraw = () => replace(place, el("table", { class: "sheet", id }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "experiment"), heads)), el("tbody", {}, rows.map(line))));
   const typedRows = () => rows.filter((row) => !row.recorded && columns.some((column) => draft(row.key, column)?.trim()));
   const texts = () => typedRows().flatMap((row) => columns.slice(own ? 1 : 0, -1).map((column) => draft(row.key, column) ?? ""));
