@@ -63,7 +63,7 @@ impl LabFile {
     fn variables(&self, py: Python<'_>) -> PyResult<(String, String)> {
         quick(py, || {
             let state = self.open()?.state()?;
-            Ok((json!(state.variables.list()).to_string(), state.variables_text))
+            Ok((json!(state.variables.list()).to_string(), state.variables_text.clone()))
         })
     }
 

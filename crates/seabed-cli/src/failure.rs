@@ -14,6 +14,7 @@ use seabed::settings::SettingsError;
 use seabed::world::grn::{NetworkError, NetworkFileError};
 use seabed::world::{SyntheticError, WorldError};
 use seabed_lab::LabError;
+use seabed_serve::ServeError;
 use seabed_study::StudyError;
 
 /// Why a command failed.
@@ -99,6 +100,15 @@ macro_rules! bad_input {
 }
 
 with_kind!(DataError, FitError, DesignError, BeliefFileError, LabError);
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        match error {
+            ServeError::Lock { .. } | ServeError::System { .. } => Self::Work(error.into()),
+            _ => Self::Input(error.into()),
+        }
+    }
+}
 
 impl From<StudyError> for Failure {
     fn from(error: StudyError) -> Self {

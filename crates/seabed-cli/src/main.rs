@@ -26,6 +26,7 @@ mod read;
 mod report;
 mod rounds;
 mod run;
+mod serve;
 mod settings;
 mod simulate;
 mod strategy;
@@ -61,6 +62,7 @@ enum Command {
     Sweep(sweep::Arguments),
     Report(report::Arguments),
     Lab(lab::Arguments),
+    Serve(serve::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -125,6 +127,7 @@ fn command() -> ExitCode {
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Lab(arguments) => lab::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

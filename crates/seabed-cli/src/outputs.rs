@@ -3,7 +3,6 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::thread::available_parallelism;
 use std::{env, process};
 
 use clap::Args;
@@ -43,35 +42,18 @@ pub struct Force {
     force: bool,
 }
 
-/// Seconds of wall time beyond which work must be confirmed.
-const A_DAY: f64 = 86_400.0;
-
 /// Refuses work that would not fit in memory or would take more than a day, unless it is confirmed.
-fn check_effort(effort: Effort, force: bool) -> Result<(), Failure> {
-    let processors = available_parallelism().map_or(1, usize::from);
-    let (seconds, memory) = (effort.seconds / processors as f64, memory());
-    let problem = if memory.is_some_and(|memory| effort.bytes > memory) {
-        let have = memory.unwrap_or(0.0) / 1e9;
-        format!("this is estimated to need {} of memory, and there are {have:.0} GB", gigabytes(effort.bytes))
-    } else if seconds > A_DAY {
-        format!("this is estimated to take {} on {processors} processors", days(seconds))
-    } else {
-        return Ok(());
-    };
-    if force {
-        tell!("note: {problem}");
-        return Ok(());
+pub fn check_effort(effort: Effort, force: bool) -> Result<(), Failure> {
+    match effort.too_large() {
+        None => Ok(()),
+        Some(problem) if force => {
+            tell!("note: {problem}");
+            Ok(())
+        }
+        Some(problem) => {
+            Err(Failure::Input(anyhow::anyhow!("{problem}; choose less, or begin with --force all the same")))
+        }
     }
-    Err(Failure::Input(anyhow::anyhow!("{problem}; choose less, or begin with --force all the same")))
-}
-
-fn gigabytes(bytes: f64) -> String {
-    if bytes < 1e12 { format!("{:.0} GB", bytes / 1e9) } else { format!("{:.0} TB", bytes / 1e12) }
-}
-
-fn days(seconds: f64) -> String {
-    let days = seconds / A_DAY;
-    if days < 1000.0 { format!("{days:.1} days") } else { format!("{:.0} years", days / 365.25) }
 }
 
 /// A file that will be written.

@@ -30,6 +30,11 @@ pub fn stop_on_interrupt() {
     }
 }
 
+/// Has a signal asked to stop?
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
 /// Was the command started by `nohup`? Then it is meant to outlive the terminal. Only Linux tells.
 #[cfg(unix)]
 fn hangups_are_ignored() -> bool {

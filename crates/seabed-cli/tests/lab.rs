@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -125,7 +126,7 @@ fn campaign() -> TempDir {
     folder
 }
 
-fn state(folder: &Path) -> State {
+fn state(folder: &Path) -> Arc<State> {
     Lab::open(&folder.join("c.lab"), Duration::from_secs(30)).unwrap().state().unwrap()
 }
 
@@ -276,6 +277,23 @@ fn the_process_holding_the_file_is_named() {
     // Reading needs no waiting.
     done(folder.path(), "lab status c.lab --wait 0");
     other.execute_batch("ROLLBACK").unwrap();
+    done(folder.path(), "lab undo c.lab --wait 0");
+}
+
+/// A process with several connections keeps its locks when one of them is opened, refused or closed: whoever closes a
+/// descriptor of a file loses all locks on it.
+#[test]
+fn a_process_keeps_its_locks() {
+    let folder = campaign();
+    let path = folder.path().join("c.lab");
+    let first = rusqlite::Connection::open(&path).unwrap();
+    first.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut second = Lab::open(&path, Duration::ZERO).unwrap();
+    assert!(second.undo().is_err(), "the first is writing");
+    drop(second);
+    drop(Lab::open(&path, Duration::ZERO).unwrap());
+    refused(folder.path(), "lab undo c.lab --wait 0", 1);
+    first.execute_batch("ROLLBACK").unwrap();
     done(folder.path(), "lab undo c.lab --wait 0");
 }
 

@@ -178,6 +178,12 @@ impl Lab {
         Ok(Some(Belief { id, summary, ensemble, graphs }))
     }
 
+    /// How the newest stored belief was formed.
+    pub(super) fn last_posterior(&self) -> Result<Option<PosteriorSettings>, LabError> {
+        let Some(id) = self.newest_belief_number()? else { return Ok(None) };
+        Ok(Some(self.summary_of(id)?.posterior))
+    }
+
     /// A belief by its number, without graphs.
     pub(super) fn belief_of(&self, id: i64) -> Result<Belief, LabError> {
         let (summary, file) = self.belief_numbered(id)?;

@@ -6,7 +6,7 @@ use rusqlite::types::ValueRef;
 use sha2::{Digest, Sha256};
 
 /// Everything that an action writes. Only `undone` changes afterwards, and is sealed again.
-const WRITTEN: [&str; 10] = [
+const WRITTEN: [&str; 11] = [
     "SELECT kind, what, at, note FROM action WHERE id = ?1",
     "SELECT text FROM variables WHERE action = ?1",
     "SELECT id, file, sha256, rows FROM source WHERE action = ?1 ORDER BY id",
@@ -18,18 +18,31 @@ const WRITTEN: [&str; 10] = [
     "SELECT belief FROM proposal WHERE action = ?1 ORDER BY id",
     // The first action makes the campaign.
     "SELECT seed FROM campaign WHERE ?1 = 1",
+    "SELECT who, key, content FROM request WHERE action = ?1",
 ];
 
-/// Of these, what files of version 1 have fingerprints of.
-const OF_VERSION_1: usize = 7;
+/// Of these, what files of each version have fingerprints of.
+const OF_VERSION: [usize; 4] = [0, 7, 10, 11];
 
 /// Everything of a belief but its ensemble, which has checksums of its own.
 const LEARNED: [&str; 1] = ["SELECT key, at, summary FROM belief WHERE id = ?1"];
 
 /// Fingerprints what an action wrote, and stores the fingerprint.
 pub(super) fn seal(connection: &Connection, action: i64) -> rusqlite::Result<()> {
-    let digest = digest(connection, action, &WRITTEN)?;
+    store(connection, action, &digest(connection, action, &WRITTEN)?)
+}
+
+fn store(connection: &Connection, action: i64, digest: &str) -> rusqlite::Result<()> {
     connection.execute("UPDATE action SET digest = ?2 WHERE id = ?1", (action, digest)).map(|_| ())
+}
+
+/// All fingerprints together: they change whenever what was written does.
+pub(super) fn of_all(connection: &Connection) -> rusqlite::Result<String> {
+    let mut hash = Sha256::new();
+    for (action, kept) in kept(connection)? {
+        hash.update(format!("{action} {}\n", kept.as_deref().unwrap_or("")));
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// The actions whose rows have changed since.
@@ -43,11 +56,12 @@ pub(super) fn altered(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
     Ok(altered)
 }
 
-/// Brings the fingerprints of a file of version 1 to those of today; what had changed there still shows.
-pub(super) fn seal_anew(connection: &Connection) -> rusqlite::Result<()> {
+/// Brings the fingerprints of a file of this version to those of the next; what had changed there still shows.
+pub(super) fn seal_anew(connection: &Connection, version: usize) -> rusqlite::Result<()> {
+    let (old, new) = (&WRITTEN[..OF_VERSION[version]], &WRITTEN[..OF_VERSION[version + 1]]);
     for (action, kept) in kept(connection)? {
-        if kept == Some(digest(connection, action, &WRITTEN[..OF_VERSION_1])?) {
-            seal(connection, action)?;
+        if kept == Some(digest(connection, action, old)?) {
+            store(connection, action, &digest(connection, action, new)?)?;
         }
     }
     Ok(())
@@ -118,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_version_1_are_sealed_anew_and_what_had_changed_still_shows() {
+    fn files_of_earlier_versions_are_sealed_anew_and_what_had_changed_still_shows() {
         let file = Connection::open_in_memory().unwrap();
         file.execute_batch(include_str!("schema.sql")).unwrap();
         file.execute_batch(
@@ -128,15 +142,36 @@ mod tests {
         )
         .unwrap();
         for action in 1..=3 {
-            let digest = digest(&file, action, &WRITTEN[..OF_VERSION_1]).unwrap();
-            file.execute("UPDATE action SET digest = ?2 WHERE id = ?1", (action, digest)).unwrap();
+            store(&file, action, &digest(&file, action, &WRITTEN[..OF_VERSION[1]]).unwrap()).unwrap();
         }
         file.execute_batch("UPDATE action SET note = 'edited' WHERE id = 3").unwrap();
+        seal_anew(&file, 1).unwrap();
+        file.execute_batch(include_str!("version_3.sql")).unwrap();
         assert_eq!(altered(&file).unwrap(), [1, 2, 3]);
-        seal_anew(&file).unwrap();
+        seal_anew(&file, 2).unwrap();
         assert_eq!(altered(&file).unwrap(), [3]);
         file.execute_batch("UPDATE campaign SET seed = 8; UPDATE action SET undone = NULL WHERE id = 2;")
             .unwrap();
         assert_eq!(altered(&file).unwrap(), [1, 2, 3]);
+    }
+
+    /// A file of version 2 gets the table of requests, and is sound.
+    #[test]
+    fn a_file_of_version_2_is_brought_to_today() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("old.lab");
+        crate::Lab::create(&path, "[[variable]]\nname = \"a\"\n", 3, "a note").unwrap();
+        let file = Connection::open(&path).unwrap();
+        let old = digest(&file, 1, &WRITTEN[..OF_VERSION[2]]).unwrap();
+        store(&file, 1, &old).unwrap();
+        file.execute_batch(
+            "DROP TABLE request; ALTER TABLE belief DROP COLUMN digest; PRAGMA user_version = 2;",
+        )
+        .unwrap();
+        drop(file);
+        let lab = crate::Lab::open(&path, std::time::Duration::ZERO).unwrap();
+        assert_eq!(lab.check().unwrap(), Vec::<String>::new());
+        let actions = &lab.state().unwrap().actions;
+        assert_eq!((&*actions[0].note, &*actions[0].who), ("a note", ""));
     }
 }

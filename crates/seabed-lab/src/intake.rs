@@ -21,6 +21,9 @@ use super::state::{Row, Source, State};
 use super::variables::{RESERVED, Variables};
 use super::{Lab, LabError};
 
+/// How every Parquet file begins.
+const PARQUET: &[u8] = b"PAR1";
+
 /// How a data file is added.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AddOptions {
@@ -68,8 +71,19 @@ impl Lab {
             fs::read(path)
         };
         let content = content.map_err(LabError::file(path))?;
-        let (file, sha256) = (path.display().to_string(), hash(&content));
-        let parquet = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
+        self.add_content(&path.display().to_string(), content, options, observer)
+    }
+
+    /// As [`Lab::add`], of a file that was read already; messages and the history call it `file`.
+    pub fn add_content(
+        &mut self,
+        file: &str,
+        content: Vec<u8>,
+        options: &AddOptions,
+        observer: &dyn Observer,
+    ) -> Result<Added, LabError> {
+        let (file, sha256) = (file.to_string(), hash(&content));
+        let parquet = content.starts_with(PARQUET) || file.to_lowercase().ends_with(".parquet");
         self.change(|change, state| {
             let before = state.sources.iter().find(|source| source.sha256 == sha256);
             if let Some(before) = before.filter(|_| !options.again && !options.only_new) {
@@ -218,11 +232,16 @@ impl Columns {
         let cell = |(node, column): (Node, &Option<usize>)| {
             let Some(column) = *column else { return Ok(None) };
             let name = &variables.names()[node];
-            let value = self.numbers.value(&row.cells[column], &row.place, name)?;
+            let place = || Place { column: Some(name.clone()), ..row.place.clone() };
+            let value = self.numbers.value(&row.cells[column], &row.place, name).map_err(|error| {
+                let (place, message) = (place(), error.to_string());
+                let problem = message.strip_prefix(&format!("{place}: ")).unwrap_or(&message).to_string();
+                LabError::refused_at(place, problem)
+            })?;
             match value.and_then(|value| variables.refuses(node, value)) {
                 None => Ok(value),
-                Some(problem) => Err(LabError::refused(
-                    Place { column: Some(name.clone()), ..row.place.clone() },
+                Some(problem) => Err(LabError::refused_at(
+                    place(),
                     format!("{problem}; correct it or leave the cell empty"),
                 )),
             }
@@ -241,7 +260,7 @@ impl Columns {
             let Some(node) = position(names, name) else {
                 let near = did_you_mean(closest(name, names));
                 let place = Place { column: Some(TARGETS_COLUMN.into()), ..row.place.clone() };
-                return Err(LabError::refused(place, format!("{name:?} is not a variable{near}")));
+                return Err(LabError::refused_at(place, format!("{name:?} is not a variable{near}")));
             };
             targets.push(node);
         }
@@ -303,18 +322,7 @@ pub(super) fn all_or_listed<T>(
     match count {
         0 => Ok(good),
         1 => Err(bad.remove(0)),
-        _ => {
-            let prefix = format!("{file}, ");
-            let line = |error: &LabError| {
-                let message = error.to_string();
-                format!("\n  {}", message.strip_prefix(&prefix).unwrap_or(&message))
-            };
-            let mut lines: String = bad.iter().map(line).collect();
-            if count > LISTED {
-                lines += &format!("\n  … and {} more", count - LISTED);
-            }
-            Err(LabError::refused(file, format!("{count} rows cannot be used:{lines}")))
-        }
+        _ => Err(LabError::Rows { file: file.to_string(), first: bad, count }),
     }
 }
 
@@ -346,7 +354,7 @@ fn complete_rows(
         let cells = (0..data.variables()).map(|node| {
             let value = data.column(node)[row];
             let refusal = variables.refuses(node, value);
-            refusal.map_or(Ok(Some(value)), |problem| Err(LabError::refused(place(), problem)))
+            refusal.map_or(Ok(Some(value)), |problem| Err(LabError::refused_at(place(), problem)))
         });
         let (targets, cells) = (data.targets(row).iter().collect(), cells.collect::<Result<_, _>>()?);
         Ok((row + 1, Row { targets, cells }))

@@ -8,6 +8,7 @@
 //! - `open`: creating and opening files, recognising what is not a campaign; `load` and `store`: all other SQL;
 //!   `digest`: fingerprints of what was written;
 //! - `state`: the campaign in memory, as every decision sees it;
+//! - `signature`: who asked for a change, and by which request;
 //! - `intake` and `record`: checked input, from data files and from filled-in forms; `form`: the forms;
 //! - `belief` and `propose`: what is believed, and what to do next; `status`, `report`, `experiment_table` and
 //!   `export`: what people see.
@@ -26,6 +27,7 @@ mod open;
 mod propose;
 mod record;
 mod report;
+mod signature;
 mod spreadsheet;
 mod state;
 mod status;
@@ -33,13 +35,14 @@ mod store;
 mod time;
 mod variables;
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use seabed::ErrorKind;
 use seabed::belief::BeliefFileError;
 use seabed::campaign::CampaignError;
-use seabed::data::DataError;
+use seabed::data::{DataError, Place};
 use seabed::design::DesignError;
 use seabed::posterior::FitError;
 use seabed::scm::ScmFileError;
@@ -51,10 +54,12 @@ pub use form::{FormRow, experiment_name, is_blank_form, write_form};
 pub use intake::{AddOptions, Added};
 pub use propose::{ProposalRequest, Proposed};
 pub use record::{Correction, Recorded};
+pub use signature::Signature;
 pub use spreadsheet::{harmless_cell, original_cell};
 pub use state::{Action, Experiment, Proposal, Record, Row, Settings, Source, State, Status};
 pub use status::{Edge, PendingOutcome, RoundSummary, Summary};
-pub use variables::{RESERVED, Transform, Variable, Variables, draft, four_digits};
+pub use time::now;
+pub use variables::{RESERVED, Transform, Variable, Variables, draft, four_digits, variables_file};
 
 /// A campaign's file, open.
 pub struct Lab {
@@ -62,6 +67,8 @@ pub struct Lab {
     connection: Connection,
     /// Where a campaign that cannot be written to is read from.
     copy: Option<tempfile::TempDir>,
+    signature: Signature,
+    seen: RefCell<Option<store::Seen>>,
 }
 
 /// What was undone.
@@ -152,8 +159,20 @@ pub enum LabError {
     Refused {
         /// The file, and where in it.
         place: String,
+        /// The row and the column, where that is known.
+        at: Option<Box<Place>>,
         /// What is wrong, and what to do about it.
         problem: String,
+    },
+    /// Rows of data or a form that the campaign cannot accept.
+    #[error("{file}: {count} rows cannot be used:{}", in_lines(file, first, *count))]
+    Rows {
+        /// The file.
+        file: String,
+        /// What is wrong with the first of them.
+        first: Vec<LabError>,
+        /// How many they are.
+        count: usize,
     },
     /// Measurements that the campaign has already.
     #[error(
@@ -182,6 +201,18 @@ pub enum LabError {
         action: i64,
         /// Its name then.
         before: String,
+    },
+    /// The same request a second time.
+    #[error("the same request was done before, as action {action}; nothing was changed now")]
+    Repeated {
+        /// What it led to.
+        action: i64,
+    },
+    /// Another request with the same key.
+    #[error("action {action} was asked for by another request with the same key; give every request its own")]
+    KeyReused {
+        /// What the other led to.
+        action: i64,
     },
     /// An experiment that does not exist.
     #[error("there is no experiment {name} in this campaign{hint}")]
@@ -256,7 +287,21 @@ impl LabError {
     }
 
     fn refused(place: impl ToString, problem: impl Into<String>) -> Self {
-        Self::Refused { place: place.to_string(), problem: problem.into() }
+        Self::Refused { place: place.to_string(), at: None, problem: problem.into() }
+    }
+
+    fn refused_at(place: Place, problem: impl Into<String>) -> Self {
+        Self::Refused { place: place.to_string(), at: Some(Box::new(place)), problem: problem.into() }
+    }
+
+    /// The cells that are wrong, as far as that is known: where, and what is wrong, and what to do about it.
+    pub fn cells(&self) -> Vec<(Place, String)> {
+        match self {
+            Self::Refused { at: Some(at), problem, .. } => vec![(Place::clone(at), problem.clone())],
+            Self::Rows { first, .. } => first.iter().flat_map(Self::cells).collect(),
+            Self::Data(error) => of_data(error),
+            _ => Vec::new(),
+        }
     }
 
     /// The kind of error.
@@ -306,6 +351,34 @@ impl From<CampaignError> for LabError {
             error @ CampaignError::Saved { .. } => Self::refused("the campaign", error.to_string()),
         }
     }
+}
+
+/// The cells that are wrong in a table.
+fn of_data(error: &DataError) -> Vec<(Place, String)> {
+    use DataError::{NotANumber, NotFinite, RaggedRow, Several, UnknownTarget};
+    match error {
+        Several { first, .. } => first.iter().flat_map(of_data).collect(),
+        NotANumber { at, .. } | NotFinite { at, .. } | RaggedRow { at, .. } | UnknownTarget { at, .. } => {
+            let message = error.to_string();
+            let problem = message.strip_prefix(&format!("{at}: ")).unwrap_or(&message).to_string();
+            vec![(Place::clone(at), problem)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What is wrong with the first of some rows, a line each, and how many more there are.
+fn in_lines(file: &str, first: &[LabError], count: usize) -> String {
+    let prefix = format!("{file}, ");
+    let line = |error: &LabError| {
+        let message = error.to_string();
+        format!("\n  {}", message.strip_prefix(&prefix).unwrap_or(&message))
+    };
+    let mut lines: String = first.iter().map(line).collect();
+    if count > first.len() {
+        lines += &format!("\n  … and {} more", count - first.len());
+    }
+    lines
 }
 
 /// An error of the database, in words: no statements, no names of its own.

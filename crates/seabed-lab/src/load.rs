@@ -46,11 +46,16 @@ pub(super) fn load_as_written(connection: &Connection) -> Result<State, Unreadab
 /// Everything in force, and the history.
 pub(super) fn load(connection: &Connection) -> Result<State, Unreadable> {
     let seed: i64 = connection.query_row("SELECT seed FROM campaign", [], |row| row.get(0))?;
-    let actions =
-        list(connection, "SELECT id, kind, what, at, note, undone FROM action ORDER BY id", |row| {
+    let actions = list(
+        connection,
+        "SELECT id, kind, what, at, note, undone, coalesce(who, '') FROM action \
+         LEFT JOIN request ON request.action = action.id ORDER BY id",
+        |row| {
             let (id, kind, what) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok(Action { id, kind, what, at: row.get(3)?, note: row.get(4)?, undone: row.get(5)? })
-        })?;
+            let (at, note, undone, who) = (row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?);
+            Ok(Action { id, kind, what, at, note, who, undone })
+        },
+    )?;
     let variables_text: String = connection.query_row(
         "SELECT text FROM variables JOIN action ON action.id = action WHERE undone IS NULL ORDER BY action DESC LIMIT 1",
         [],

@@ -1,30 +1,43 @@
 //! Creating and opening campaign files: files that are not campaigns, are damaged or have a later version are recognised
 //! before anything could be written to them.
 
+use std::cell::RefCell;
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+use super::signature::Signature;
 use super::variables::Variables;
 use super::{Lab, LabError, digest, time};
 
 /// "sbed" in the header of the file, where SQLite keeps room for it.
 const APPLICATION: u32 = 0x7362_6564;
 
-/// `MIGRATIONS[k]` brings a file from version k to k + 1; in version 2 fingerprints are of more, in version 3 beliefs have them.
-const MIGRATIONS: [&str; 3] = [include_str!("schema.sql"), "", "ALTER TABLE belief ADD COLUMN digest TEXT;"];
+/// `MIGRATIONS[k]` brings a file from version k to k + 1; fingerprints are of more in every version.
+const MIGRATIONS: [&str; 3] = [include_str!("schema.sql"), "", include_str!("version_3.sql")];
 
 const VERSION: u32 = MIGRATIONS.len() as u32;
 
-/// The header of every SQLite file, in bytes.
-const HEADER: usize = 100;
+/// No database is smaller, in bytes.
+const LEAST_PAGE: u64 = 512;
 
 impl Lab {
     /// Creates a campaign. The file gets its name only when it is complete; an existing one is never replaced.
     pub fn create(path: &Path, variables: &str, seed: u64, note: &str) -> Result<(), LabError> {
+        Self::create_signed(path, variables, seed, note, &Signature::default())
+    }
+
+    /// As [`Lab::create`], with who asked for it.
+    pub fn create_signed(
+        path: &Path,
+        variables: &str,
+        seed: u64,
+        note: &str,
+        signature: &Signature,
+    ) -> Result<(), LabError> {
         let checked = Variables::from_toml(variables, "variables")?;
         let database = |source| LabError::Database { path: path.to_path_buf(), source };
         let image = (|| {
@@ -39,6 +52,7 @@ impl Lab {
                 [what.as_str(), &now, note],
             )?;
             change.execute("INSERT INTO variables VALUES (1, ?1)", [variables])?;
+            signature.store(&change, 1)?;
             digest::seal(&change, 1)?;
             change.commit()?;
             Ok(memory.serialize("main")?.to_vec())
@@ -80,7 +94,8 @@ impl Lab {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags(place, flags);
         let connection = opened.map_err(|error| classify_sqlite_error(path, error))?;
-        let mut lab = Self { path: path.to_path_buf(), connection, copy };
+        let (signature, seen) = (Signature::default(), RefCell::default());
+        let mut lab = Self { path: path.to_path_buf(), connection, copy, signature, seen };
         lab.connection.busy_timeout(wait).map_err(|error| classify_sqlite_error(path, error))?;
         let version = lab.prepare().map_err(|error| lab.failed(error))?;
         if version > VERSION {
@@ -146,7 +161,8 @@ fn write_new(path: &Path, content: &[u8]) -> Result<(), LabError> {
 fn copied(path: &Path) -> std::io::Result<(tempfile::TempDir, PathBuf)> {
     let folder = tempfile::tempdir()?;
     let place = folder.path().join("campaign.lab");
-    fs::write(&place, fs::read(path)?)?;
+    let image = as_it_is(path).and_then(|mut file| file.serialize("main").map(|image| image.to_vec()));
+    fs::write(&place, image.map_err(std::io::Error::other)?)?;
     let log = beside(path, "-wal");
     if log.exists() {
         fs::write(beside(&place, "-wal"), fs::read(log)?)?;
@@ -160,10 +176,9 @@ fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
     let now: u32 = change.query_row("SELECT user_version FROM pragma_user_version", [], |row| row.get(0))?;
     for (version, step) in MIGRATIONS.iter().enumerate().skip(from.max(now) as usize) {
         change.execute_batch(step)?;
-        match version {
-            1 => digest::seal_anew(&change)?,
-            2 => digest::seal_beliefs(&change)?,
-            _ => {}
+        digest::seal_anew(&change, version)?;
+        if version == 2 {
+            digest::seal_beliefs(&change)?;
         }
         change.pragma_update(None, "user_version", version as u32 + 1)?;
     }
@@ -171,48 +186,84 @@ fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
     change.commit()
 }
 
-/// Reads the header of the file as plain bytes: a file that is not a campaign is never given to SQLite.
+/// Recognises a file that is not a campaign, or is damaged, before SQLite could write to it or beside it.
 fn check_header(path: &Path) -> Result<(), LabError> {
     let no = |why: &str| LabError::NotACampaign { path: path.to_path_buf(), why: why.to_string() };
     let damaged = |problem: String| LabError::Damaged { path: path.to_path_buf(), problem };
-    if fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
-        return Err(no("it is a folder"));
-    }
-    let mut file = match File::open(path) {
+    let metadata = match fs::metadata(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(no("there is no such file"));
         }
         other => other.map_err(LabError::file(path))?,
     };
-    let mut header = Vec::with_capacity(HEADER);
-    Read::by_ref(&mut file).take(HEADER as u64).read_to_end(&mut header).map_err(LabError::file(path))?;
-    if header.is_empty() {
-        return Err(no("it is empty"));
+    match (metadata.is_dir(), metadata.is_file(), metadata.len()) {
+        (true, ..) => return Err(no("it is a folder")),
+        (_, false, _) => return Err(no("it is another kind of file")),
+        (_, _, 0) => return Err(no("it is empty")),
+        _ => {}
     }
-    if !header.starts_with(b"SQLite format 3\0") {
-        return Err(no("it is another kind of file"));
-    }
-    if header.len() < HEADER {
-        return Err(damaged("the file is truncated".into()));
-    }
-    let number = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-    if number(68) != APPLICATION {
-        return Err(no("it is the database of another program"));
-    }
-    if number(60) > VERSION {
-        return Err(LabError::Newer { path: path.to_path_buf(), found: number(60), known: VERSION });
-    }
-    let page = match u16::from_be_bytes([header[16], header[17]]) {
-        1 => 65_536,
-        size => u64::from(size),
-    };
     // With a log beside it, some pages may not be in the file yet.
     let logged = fs::metadata(beside(path, "-wal")).is_ok_and(|metadata| metadata.len() > 0);
-    let length = file.metadata().map_err(LabError::file(path))?.len();
-    if !logged && length < page * u64::from(number(28)) {
-        return Err(damaged(format!("the file is truncated after {length} bytes")));
+    let read = || -> rusqlite::Result<(i64, i64, i64)> {
+        let file = as_it_is(path)?;
+        let number =
+            |pragma: &str| file.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
+        let (application, version) = (number("application_id")?, number("user_version")?);
+        if application != i64::from(APPLICATION) || version > i64::from(VERSION) || logged {
+            return Ok((application, version, 0));
+        }
+        Ok((application, version, number("page_size")? * number("page_count")?))
+    };
+    let (application, version, length) = match read() {
+        Ok(numbers) => numbers,
+        Err(error) => {
+            return match error.sqlite_error_code() {
+                Some(rusqlite::ErrorCode::NotADatabase) => Err(no("it is another kind of file")),
+                Some(rusqlite::ErrorCode::DatabaseCorrupt) if logged => Ok(()),
+                Some(rusqlite::ErrorCode::DatabaseCorrupt) => {
+                    Err(damaged(format!("the file is truncated after {} bytes", metadata.len())))
+                }
+                _ => Err(classify_sqlite_error(path, error)),
+            };
+        }
+    };
+    let truncated = || damaged(format!("the file is truncated after {} bytes", metadata.len()));
+    if application != i64::from(APPLICATION) {
+        // What is missing reads as zeros.
+        let whole = metadata.len() >= LEAST_PAGE;
+        return Err(if whole { no("it is the database of another program") } else { truncated() });
+    }
+    if version > i64::from(VERSION) {
+        let found = u32::try_from(version).unwrap_or(u32::MAX);
+        return Err(LabError::Newer { path: path.to_path_buf(), found, known: VERSION });
+    }
+    if (metadata.len() as i64) < length {
+        return Err(truncated());
     }
     Ok(())
+}
+
+/// The file by itself, without its log and without locks; nothing is written to it or beside it.
+///
+/// The file is never opened but by SQLite: whenever a process closes a file, the system drops all locks that the process
+/// has on it, those of other connections too. SQLite knows this and waits with the closing.
+fn as_it_is(path: &Path) -> rusqlite::Result<Connection> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let mut address = String::from("file:");
+    if cfg!(windows) {
+        address.push('/');
+    }
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'\\' if cfg!(windows) => address.push('/'),
+            b'/' | b':' | b'-' | b'.' | b'_' => address.push(byte.into()),
+            byte if byte.is_ascii_alphanumeric() => address.push(byte.into()),
+            byte => address.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(address + "?immutable=1", flags)
 }
 
 /// The file that SQLite keeps beside another.
@@ -234,24 +285,25 @@ pub(super) fn classify_sqlite_error(path: &Path, error: rusqlite::Error) -> LabE
     }
 }
 
-/// The process that holds the lock for writing, which SQLite keeps on byte 120 of the file of shared memory.
-///
-/// Only for a final error message: closing the file releases the locks that this process holds on it.
-#[cfg(unix)]
+/// The process that holds the lock for writing, which SQLite keeps on byte 120 of the file of shared memory, where the
+/// system lists all locks. The file itself is not opened: see [`as_it_is`].
+#[cfg(target_os = "linux")]
 fn holder(path: &Path) -> Option<i32> {
-    use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
-    let file = File::options().read(true).write(true).open(beside(path, "-shm")).ok()?;
-    let wanted = Flock {
-        start: 120,
-        length: 1,
-        pid: None,
-        typ: FlockType::WriteLock,
-        offset_type: FlockOffsetType::Set,
-    };
-    fcntl_getlk(&file, &wanted).ok()??.pid.map(|pid| pid.as_raw_nonzero().get())
+    use std::os::unix::fs::MetadataExt;
+    // The numbers of devices are not always those that the list has; that of the file is telling enough.
+    let file = format!(":{}", fs::metadata(beside(path, "-shm")).ok()?.ino());
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        // `7: POSIX  ADVISORY  WRITE 1234 fd:01:5678 120 120`; who waits for it has `->` before the kind.
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, "POSIX", _, "WRITE", process, at, first, last] = words[..] else { return None };
+        let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().unwrap_or(u64::MAX));
+        let here = at.ends_with(&file) && (first..=last).contains(&120);
+        process.parse().ok().filter(|process: &i32| here && *process > 0)
+    })
 }
 
-#[cfg(not(unix))]
+#[cfg(not(target_os = "linux"))]
 fn holder(_: &Path) -> Option<i32> {
     None
 }

@@ -57,7 +57,7 @@ impl Default for ProposalRequest {
 
 impl ProposalRequest {
     /// Checks the request before any work. It must survive being stored, so all numbers must be finite.
-    fn check(&self, names: &[String]) -> Result<(), LabError> {
+    pub fn check(&self, names: &[String]) -> Result<(), LabError> {
         self.question(names)?;
         let posterior = self.posterior.check(None)?;
         if self.design.strategy.parts().0.needs_graphs() && !posterior.gives_graphs() {

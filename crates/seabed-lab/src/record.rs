@@ -205,8 +205,8 @@ fn plan(
         if let Some(&first) = key.and_then(|key| seen.get(&key)) {
             let same = (filled[first].status, &filled[first].row) == (parsed.status, &parsed.row);
             if !same {
-                return Err(LabError::refused(
-                    &parsed.place,
+                return Err(LabError::refused_at(
+                    parsed.place.clone(),
                     format!(
                         "{} replicate {} is also in {}, with other values; give each replicate its own number",
                         experiment_name(parsed.experiment.unwrap_or(0)),
@@ -244,7 +244,7 @@ fn plan(
                 continue;
             }
             Some(before) if !fresh && !amend && !completes(before, status, &row) => {
-                return Err(LabError::refused(
+                return Err(LabError::refused_at(
                     place,
                     contradiction(id, replicate, before, status, &row, state),
                 ));
@@ -314,14 +314,14 @@ fn parse_row(row: &SheetRow, columns: &Columns, state: &State) -> Result<Option<
                 "{:?} is not a status; write done, failed or pending, or leave it empty",
                 text("status")
             );
-            LabError::refused(at("status"), problem)
+            LabError::refused_at(at("status"), problem)
         })?),
     };
     let replicate = match text("replicate") {
         "" => 1,
         number => {
             number.parse().ok().filter(|&number| (1..=1_000_000).contains(&number)).ok_or_else(|| {
-                LabError::refused(
+                LabError::refused_at(
                     at("replicate"),
                     format!("{number:?} is not a replicate number; count from 1"),
                 )
@@ -332,13 +332,13 @@ fn parse_row(row: &SheetRow, columns: &Columns, state: &State) -> Result<Option<
     let experiment = if name.is_empty() {
         None
     } else {
-        Some(find(name, state).map_err(|error| LabError::refused(at("experiment"), error.to_string()))?)
+        Some(find(name, state).map_err(|error| LabError::refused_at(at("experiment"), error.to_string()))?)
     };
     if let Some(experiment) = experiment {
         let planned: Vec<Node> = experiment.settings.iter().map(|&(node, _)| node).collect();
         if !targets.is_empty() && targets != planned {
             let shown = |nodes: &[Node]| super::store::targets_text(nodes, variables.names());
-            return Err(LabError::refused(
+            return Err(LabError::refused_at(
                 at(TARGETS_COLUMN),
                 format!(
                     "{name} sets {:?}, not {:?}; for an experiment that was not proposed, leave the experiment cell empty",
@@ -353,7 +353,7 @@ fn parse_row(row: &SheetRow, columns: &Columns, state: &State) -> Result<Option<
             cells[node] = cells[node].or(Some(value));
         }
     } else if replicate != 1 {
-        return Err(LabError::refused(
+        return Err(LabError::refused_at(
             at("replicate"),
             "a replicate belongs to an experiment; name the experiment",
         ));
@@ -365,16 +365,16 @@ fn parse_row(row: &SheetRow, columns: &Columns, state: &State) -> Result<Option<
         (None, false) => return Ok(None),
     };
     match (status, experiment, measured) {
-        (Status::Pending, _, true) => Err(LabError::refused(
+        (Status::Pending, _, true) => Err(LabError::refused_at(
             at("status"),
             "values are filled in, but the status is pending; remove one or the other",
         )),
         (Status::Pending, ..) => Ok(None),
-        (Status::Done, _, false) => Err(LabError::refused(
+        (Status::Done, _, false) => Err(LabError::refused_at(
             at("status"),
             "the status is done, but nothing was measured; fill in values, or write failed",
         )),
-        (Status::Failed, None, _) => Err(LabError::refused(
+        (Status::Failed, None, _) => Err(LabError::refused_at(
             at("status"),
             "an experiment that was not proposed cannot fail; remove the row",
         )),

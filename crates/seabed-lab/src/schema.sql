@@ -1,4 +1,4 @@
--- Version 1; version 2 has the same tables, version 3 also `belief.digest`. Rows are added and never changed or removed, but for `action.undone` and what is derived (`belief`,
+-- Version 1; version 2 has the same tables, version 3 more (`version_3.sql`). Rows are added and never changed or removed, but for `action.undone` and what is derived (`belief`,
 -- `unfinished`). `action.digest` is a fingerprint of all that the action wrote. A row is in force if its action is not undone.
 
 CREATE TABLE campaign (

@@ -109,6 +109,8 @@ pub struct Action {
     pub at: String,
     /// The user's note.
     pub note: String,
+    /// Who asked for it; empty if unknown.
+    pub who: String,
     /// When it was undone, if it was.
     pub undone: Option<String>,
 }

@@ -2,6 +2,7 @@
 
 use seabed::design::{DesignRecord, Strategy};
 use seabed::observer::Observer;
+use seabed::posterior::PosteriorSettings;
 use serde::Serialize;
 
 use super::belief::{Belief, BeliefSummary};
@@ -194,9 +195,30 @@ impl Lab {
         })
     }
 
-    /// The belief after all that is in force, or else the one of the last proposal; is it the former?
+    /// Learns from all data, and stores the belief. Without settings of its own, as for the last proposal.
+    pub fn learn(
+        &mut self,
+        posterior: Option<PosteriorSettings>,
+        observer: &dyn Observer,
+    ) -> Result<BeliefSummary, LabError> {
+        let state = self.state()?;
+        let mut request = state.last_request();
+        if let Some(posterior) = posterior {
+            let has_graphs = posterior.check(None)?.gives_graphs();
+            request = ProposalRequest { posterior, ..ProposalRequest::default() };
+            request.design.strategy = Strategy::recommended(has_graphs);
+        }
+        Ok(self.fitted_belief(&state, &request, false, observer)?.summary)
+    }
+
+    /// The belief after all that is in force, as for the last proposal or else as it was learned last; or else the one of the
+    /// last proposal. Is it not the latter?
     fn newest_belief(&self, state: &State) -> Result<(Option<Belief>, bool), LabError> {
-        match (self.known_belief(state, &state.last_request().posterior)?, state.proposals.last()) {
+        let mut present = self.known_belief(state, &state.last_request().posterior)?;
+        if let (None, Some(posterior)) = (&present, self.last_posterior()?) {
+            present = self.known_belief(state, &posterior)?;
+        }
+        match (present, state.proposals.last()) {
             (None, Some(proposal)) => Ok((Some(self.belief_of(proposal.belief)?), false)),
             (present, _) => {
                 let fresh = present.is_some();
@@ -207,8 +229,20 @@ impl Lab {
 
     /// The edge probabilities of the newest belief about the rows in force, or of the last proposal: `[i][j]` of i -> j.
     pub fn edge_probabilities(&self) -> Result<Option<Vec<Vec<f64>>>, LabError> {
-        let (belief, _) = self.newest_belief(&self.state()?)?;
+        let (belief, _) = self.newest_belief(self.state()?.as_ref())?;
         Ok(belief.map(|belief| belief.ensemble.edge_probabilities()))
+    }
+
+    /// As [`Lab::edge_probabilities`], with whether that belief knows all rows in force.
+    pub fn edges_now(&self) -> Result<(Option<Vec<Vec<f64>>>, bool), LabError> {
+        let (belief, fresh) = self.newest_belief(self.state()?.as_ref())?;
+        Ok((belief.map(|belief| belief.ensemble.edge_probabilities()), fresh))
+    }
+
+    /// The summary and the edge probabilities of a belief by its number, as a [`Proposal`](super::Proposal) has it.
+    pub fn belief_before(&self, belief: i64) -> Result<(BeliefSummary, Vec<Vec<f64>>), LabError> {
+        let Belief { summary, ensemble, .. } = self.belief_of(belief)?;
+        Ok((summary, ensemble.edge_probabilities()))
     }
 }
 

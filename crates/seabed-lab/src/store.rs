@@ -1,13 +1,17 @@
 //! Writes the campaign to its file: every change, the beliefs, and the check of the whole file. Reading is in `load`.
 
-use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use seabed::data::TARGET_SEPARATOR;
 use seabed::design::DesignRecord;
 use seabed::graph::Node;
 use seabed::observer::{Observer, Progress};
 
-use super::load::{list, load, load_as_written, unreadable};
+use super::load::{Unreadable, list, load, load_as_written, unreadable};
 use super::propose::ProposalRequest;
+use super::signature::Signature;
 use super::state::{Record, Source, State};
 use super::{Lab, LabError, digest};
 
@@ -20,19 +24,67 @@ pub(super) struct Change<'c> {
     lab: std::path::PathBuf,
     /// When it happens: never before the actions so far.
     now: String,
+    signature: &'c Signature,
+}
+
+/// The campaign as it was last read.
+pub(super) struct Seen {
+    /// SQLite's count of what others committed; none if the file must be looked at in any case.
+    version: Option<i64>,
+    /// Of all actions.
+    digest: String,
+    state: Arc<State>,
+}
+
+/// What is in force, read only if it is not what was seen last.
+fn present(view: &Connection, seen: &RefCell<Option<Seen>>) -> Result<Arc<State>, Unreadable> {
+    let version: i64 = view.query_row("PRAGMA data_version", [], |row| row.get(0))?;
+    let mut seen = seen.borrow_mut();
+    if let Some(seen) = seen.as_ref().filter(|seen| seen.version == Some(version)) {
+        return Ok(seen.state.clone());
+    }
+    // Others may have stored beliefs only.
+    let digest = digest::of_all(view)?;
+    if let Some(seen) = seen.as_mut().filter(|seen| seen.digest == digest) {
+        seen.version = Some(version);
+        return Ok(seen.state.clone());
+    }
+    let state = Arc::new(load_as_written(view)?);
+    *seen = Some(Seen { version: Some(version), digest, state: state.clone() });
+    Ok(state)
 }
 
 type Names<'a> = &'a [String];
 
 impl Lab {
-    /// What is in force now, as it was written: a file that was changed or damaged since is refused.
-    pub fn state(&self) -> Result<State, LabError> {
+    /// What is in force now, as it was written: a file that was changed or damaged since is refused. It is read again only
+    /// after somebody has changed the campaign.
+    pub fn state(&self) -> Result<Arc<State>, LabError> {
         let read = || {
             // A consistent view of the file, whatever others write meanwhile.
             let view = self.connection.unchecked_transaction()?;
-            load_as_written(&view)
+            present(&view, &self.seen)
         };
         read().map_err(|error| unreadable(&self.path, error))
+    }
+
+    /// Changes whenever the campaign or its beliefs do, and costs little to ask for.
+    pub fn version(&self) -> Result<String, LabError> {
+        let read = || {
+            let view = self.connection.unchecked_transaction()?;
+            let written = digest::of_all(&view)?;
+            // The same belief may get graphs later.
+            let sql = "SELECT count(*), coalesce(max(id), 0), coalesce(sum(length(ensemble)), 0) FROM belief";
+            let beliefs: [i64; 3] =
+                view.query_row(sql, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
+            Ok(format!("{}-{}-{}-{}", &written[..16], beliefs[0], beliefs[1], beliefs[2]))
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// Can the file only be read?
+    pub fn is_read_only(&self) -> bool {
+        self.copy.is_some()
     }
 
     /// Does `work` in one exclusive transaction; an error leaves everything as it was.
@@ -53,12 +105,17 @@ impl Lab {
         if self.copy.is_some() {
             return Err(LabError::ReadOnly { path: lab });
         }
-        let started = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let Self { connection, signature, seen, .. } = self;
+        let started = connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = started.map_err(|error| super::open::classify_sqlite_error(&lab, error))?;
-        let state = load_as_written(&transaction).map_err(|error| unreadable(&lab, error))?;
+        let earlier = signature.earlier(&transaction);
+        if let Some(earlier) = earlier.map_err(|error| super::open::classify_sqlite_error(&lab, error))? {
+            return Err(earlier.refusal());
+        }
+        let state = present(&transaction, seen).map_err(|error| unreadable(&lab, error))?;
         let times = state.actions.iter().flat_map(|action| [Some(&action.at), action.undone.as_ref()]);
         let now = super::time::now_after(times.flatten().max().map_or("", String::as_str));
-        let change = Change { transaction, lab, now };
+        let change = Change { transaction, lab, now, signature };
         let done = work(&change, &state)?;
         let Change { transaction, lab, .. } = change;
         let sealed =
@@ -68,6 +125,10 @@ impl Lab {
             });
         sealed.map_err(|error| super::open::classify_sqlite_error(&lab, error))?;
         transaction.commit().map_err(|error| super::open::classify_sqlite_error(&lab, error))?;
+        if let Some(seen) = seen.get_mut() {
+            // The own changes of a connection do not count for it.
+            seen.version = None;
+        }
         Ok(done)
     }
 
@@ -108,6 +169,12 @@ impl Lab {
         let found = found.map_err(|error| self.failed(error))?;
         self.check_belief(id)?;
         Ok(found)
+    }
+
+    /// The number of the belief that was stored last.
+    pub(super) fn newest_belief_number(&self) -> Result<Option<i64>, LabError> {
+        let found = self.connection.query_row("SELECT max(id) FROM belief", [], |row| row.get(0));
+        found.map_err(|error| self.failed(error))
     }
 
     /// All beliefs: number, summary, ensemble.
@@ -209,10 +276,13 @@ impl Change<'_> {
     }
 
     pub(super) fn action(&self, kind: &str, what: &str, note: &str) -> Result<i64, LabError> {
-        self.run(
+        let action = self.run(
             "INSERT INTO action (kind, what, at, note) VALUES (?1, ?2, ?3, ?4)",
             params![kind, what, self.now, note],
-        )
+        )?;
+        let signed = self.signature.store(&self.transaction, action);
+        signed.map_err(|error| super::open::classify_sqlite_error(&self.lab, error))?;
+        Ok(action)
     }
 
     pub(super) fn undo(&self, action: i64) -> Result<(), LabError> {

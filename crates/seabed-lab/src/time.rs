@@ -2,8 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Now.
-pub(super) fn now() -> String {
+/// Now (UTC), as in the history of a campaign.
+pub fn now() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     stamp(seconds)
 }

@@ -59,7 +59,7 @@ fn one() -> f64 {
     1.0
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Form {
     /// Columns of data files that are no variables.
@@ -68,6 +68,12 @@ struct Form {
     variable: Vec<Variable>,
     #[serde(default)]
     knowledge: KnowledgeForm,
+}
+
+/// The text of a variables file.
+pub fn variables_file(variables: &[Variable], knowledge: &KnowledgeForm, ignore: &[String]) -> String {
+    let form = Form { ignore: ignore.to_vec(), variable: variables.to_vec(), knowledge: knowledge.clone() };
+    Keys::of(&form, "the variables").to_toml()
 }
 
 /// All variables with background knowledge, checked for contradictions.
@@ -337,21 +343,38 @@ pub fn draft(data: &Dataset, source: &str, ignored: &[String]) -> String {
          tiers = []      # [\"A\"], [\"B\", \"C\"]: no later tier causes an earlier one\n"
     );
     for (name, column) in data.names().iter().zip(data.columns()) {
-        let low = column.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let wide = low > 0.0 && high / low > 100.0;
-        let transform =
-            if wide { "\"log\"  # its values span more than two orders of magnitude" } else { "\"none\"" };
+        let variable = Variable::drafted(name, column.iter().copied());
+        let transform = match variable.transform {
+            Transform::None => "\"none\"",
+            _ => "\"log\"  # its values span more than two orders of magnitude",
+        };
+        let [low, high] = variable.bounds.unwrap_or_default();
         let _ = write!(
             text,
             "\n[[variable]]\nname = {}\nunit = \"\"\ntransform = {transform}\nintervene = true\n\
-             bounds = [{:?}, {:?}]  # the observed range\ncost = 1\n",
+             bounds = [{low:?}, {high:?}]  # the observed range\ncost = 1\n",
             KeyValue::from(name.as_str()),
-            rounded_outward(low, -1.0),
-            rounded_outward(high, 1.0),
         );
     }
     text
+}
+
+impl Variable {
+    /// A draft for a variable with these values: it can be set within their range.
+    pub fn drafted(name: &str, values: impl Iterator<Item = f64> + Clone) -> Self {
+        let low = values.clone().fold(f64::INFINITY, f64::min);
+        let high = values.fold(f64::NEG_INFINITY, f64::max);
+        let wide = low > 0.0 && high / low > 100.0;
+        Self {
+            name: name.to_string(),
+            unit: String::new(),
+            transform: if wide { Transform::Log } else { Transform::None },
+            intervene: true,
+            bounds: Some([rounded_outward(low, -1.0), rounded_outward(high, 1.0)]),
+            levels: None,
+            cost: one(),
+        }
+    }
 }
 
 #[cfg(test)]

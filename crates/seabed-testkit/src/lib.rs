@@ -1,5 +1,7 @@
-//! What the tests of several crates share: reference files that are too large for the repository.
+//! What the tests of several crates share: reference files that are too large for the repository, and a small HTTP client.
 #![warn(missing_docs)]
+
+pub mod http;
 
 use std::path::{Path, PathBuf};
 

@@ -6,6 +6,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 use std::{fmt, fs};
 
@@ -47,6 +48,29 @@ impl Effort {
     pub fn then(self, next: Self) -> Self {
         Self { seconds: self.seconds + next.seconds, bytes: self.bytes.max(next.bytes) }
     }
+
+    /// Why the work looks too large for this computer, if it does: it would not fit in memory, or take more than a day.
+    pub fn too_large(self) -> Option<String> {
+        let processors = available_parallelism().map_or(1, usize::from);
+        let (seconds, memory) = (self.seconds / processors as f64, memory());
+        if let Some(memory) = memory.filter(|memory| self.bytes > *memory) {
+            let (need, have) = (gigabytes(self.bytes), memory / 1e9);
+            return Some(format!("this is estimated to need {need} of memory, and there are {have:.0} GB"));
+        }
+        let days = seconds / A_DAY;
+        (days > 1.0).then(|| {
+            let days =
+                if days < 1000.0 { format!("{days:.1} days") } else { format!("{:.0} years", days / 365.25) };
+            format!("this is estimated to take {days} on {processors} processors")
+        })
+    }
+}
+
+/// In seconds.
+const A_DAY: f64 = 86_400.0;
+
+fn gigabytes(bytes: f64) -> String {
+    if bytes < 1e12 { format!("{:.0} GB", bytes / 1e9) } else { format!("{:.0} TB", bytes / 1e12) }
 }
 
 /// The memory that this process can have, in bytes, where the system tells it: what the computer has, or less if the

@@ -363,7 +363,10 @@ fn graphs_are_stored_with_the_belief() {
         let models = seabed::Ensemble::from_bytes(&stored, "belief").unwrap().to_npz();
         let old = "UPDATE belief SET ensemble = ?1, summary = json_remove(summary, '$.graphs')";
         file.execute(old, [&models]).unwrap();
-        file.execute_batch("ALTER TABLE belief DROP COLUMN digest; PRAGMA user_version = 2;").unwrap();
+        file.execute_batch(
+            "DROP TABLE request; ALTER TABLE belief DROP COLUMN digest; PRAGMA user_version = 2;",
+        )
+        .unwrap();
         drop(file);
         let mut older = Lab::open(&copy, WAIT).unwrap();
         assert_eq!(older.check().unwrap(), Vec::<String>::new());

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 
 use seabed_lab::*;
@@ -127,6 +128,47 @@ fn several_at_once_lose_nothing() {
         let copied = rows(&folder.path().join(format!("backup-{k}.lab")));
         assert!(copied >= 9 && copied.is_multiple_of(3), "{copied}");
     }
+}
+
+/// The campaign is read again only after somebody has changed it; beliefs are no change of it.
+#[test]
+fn a_campaign_is_read_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, mut lab) = new_lab(folder.path());
+    add(&mut lab, folder.path(), &observations(20, 1), false).unwrap();
+    let (before, version) = (lab.state().unwrap(), lab.version().unwrap());
+    assert!(Arc::ptr_eq(&before, &lab.state().unwrap()));
+    let mut other = Lab::open(&path, WAIT).unwrap();
+    other.learn(Some(request(1, 1).posterior), &()).unwrap();
+    assert!(Arc::ptr_eq(&before, &lab.state().unwrap()));
+    assert_ne!(lab.version().unwrap(), version);
+    other.record("extra.csv", b"a,b,c\n1,2,3\n", false, false, "").unwrap();
+    let after = lab.state().unwrap();
+    assert_eq!(after.rows().count(), before.rows().count() + 1);
+    other.undo().unwrap();
+    lab.undo().unwrap();
+    assert_eq!(lab.state().unwrap().rows().count(), 0);
+}
+
+/// A request that is repeated is recognised, whoever else has changed the campaign since.
+#[test]
+fn a_signed_request_is_done_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, mut lab) = new_lab(folder.path());
+    let signature =
+        |content: &str| Signature { who: "Zoë".into(), key: Some("k".into()), content: content.into() };
+    let record = |lab: &mut Lab, signature: Signature| {
+        lab.sign(signature);
+        lab.record("extra.csv", b"a,b,c\n1,2,3\n", false, true, "")
+    };
+    assert_eq!(record(&mut lab, signature("x")).unwrap().action, Some(2));
+    let mut other = Lab::open(&path, WAIT).unwrap();
+    assert!(matches!(record(&mut other, signature("x")), Err(LabError::Repeated { action: 2 })));
+    assert!(matches!(record(&mut other, signature("y")), Err(LabError::KeyReused { action: 2 })));
+    assert_eq!(record(&mut other, Signature::default()).unwrap().action, Some(3));
+    let state = other.state().unwrap();
+    assert_eq!(state.actions.iter().map(|action| &*action.who).collect::<Vec<_>>(), ["", "Zoë", ""]);
+    assert_eq!(other.check().unwrap(), Vec::<String>::new());
 }
 
 /// Trying again to undo a certain action undoes nothing else.

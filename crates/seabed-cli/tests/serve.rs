@@ -1,0 +1,160 @@
+//! `seabed serve` as a process: started twice, killed during a fit, stopped by Ctrl-C.
+#![cfg(unix)]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use seabed_testkit::http::{Client, Reply};
+use serde_json::{Value, json};
+
+struct Server {
+    child: Child,
+    client: Client,
+    address: String,
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seabed"));
+    command.current_dir(folder).args(["serve", "--no-open", "--json"]).args(arguments);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn started(folder: &Path, arguments: &[&str]) -> Server {
+    let mut child = command(folder, arguments).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let told: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
+    let text = |key: &str| told[key].as_str().unwrap().to_string();
+    Server { client: Client::new(&text("origin"), &text("token")), address: text("address"), child }
+}
+
+#[track_caller]
+fn good(reply: &Reply) -> Value {
+    assert!((200..300).contains(&reply.status), "{} {}", reply.status, reply.text());
+    serde_json::from_slice(&reply.body).unwrap()
+}
+
+/// Looks until it is so: a guard against hanging, not a measurement.
+fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < Duration::from_secs(180), "{what}");
+        sleep(Duration::from_millis(50));
+    }
+}
+
+fn with_data(client: &Client) {
+    let variable = |name: &str| json!({"name": name, "intervene": true, "bounds": [-3, 3]});
+    let new = json!({"name": "cells", "variables": [variable("a"), variable("b"), variable("c")]});
+    good(&client.post("/api/v1/campaigns", new.to_string()));
+    let mut table = String::from("a,b,c\n");
+    for k in 0..40 {
+        let a = f64::from(k * 37 % 40) / 10.0 - 2.0;
+        table +=
+            &format!("{a},{},{}\n", 1.5 * a + f64::from(k * 7 % 11) / 10.0, f64::from(k * 13 % 17) / 5.0);
+    }
+    good(&client.post("/api/v1/campaigns/cells/data?name=data.csv", table));
+}
+
+/// Killed during a fit and started again, the server goes on with the job from where the campaign has kept it.
+#[test]
+fn a_killed_server_goes_on_with_its_jobs() {
+    let folder = tempfile::tempdir().unwrap();
+    let Server { mut child, client, .. } = started(folder.path(), &["cells.lab"]);
+    with_data(&client);
+    // Long enough to be killed on its way.
+    let fit =
+        json!({"posterior": "dibs-linear", "settings": {"particles": 20, "steps": 100_000}, "force": true});
+    let job = good(&client.post("/api/v1/campaigns/cells/fit", fit.to_string()));
+    let path = format!("/api/v1/jobs/{}", job["id"].as_str().unwrap());
+    until("it runs", || {
+        Some(()).filter(|()| good(&client.get(&path))["progress"]["done"].as_u64() > Some(0))
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(folder.path().join(".cells.lab.jobs").exists());
+
+    let Server { mut child, client, .. } = started(folder.path(), &["cells.lab"]);
+    let again = until("it runs again", || {
+        let job = good(&client.get(&path));
+        Some(job).filter(|job| job["state"] == "running" && job["progress"]["done"].as_u64() > Some(0))
+    });
+    assert_eq!((&again["id"], &again["kind"]), (&job["id"], &json!("fit")));
+    good(&client.post(&format!("{path}/stop"), ""));
+    until("it stops", || Some(()).filter(|()| good(&client.get(&path))["state"] == "stopped"));
+    assert!(!folder.path().join(".cells.lab.jobs").exists());
+
+    // A proposal that waits is made after the next start, once.
+    good(&client.post("/api/v1/campaigns/cells/fit", fit.to_string()));
+    let wish = json!({"posterior": "bootstrap", "batch": 2,
+        "settings": {"posterior": {"draws": 20}, "design": {"samples": 10}}});
+    good(&client.post("/api/v1/campaigns/cells/proposals", wish.to_string()));
+    let jobs = fs::read(folder.path().join(".cells.lab.jobs")).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Without the fit, which would take too long here.
+    let mut orders: Vec<Value> = serde_json::from_slice(&jobs).unwrap();
+    assert_eq!(orders.len(), 2);
+    orders.remove(0);
+    let journal = folder.path().join(".cells.lab.jobs");
+    for _ in 0..2 {
+        fs::write(&journal, json!(orders).to_string()).unwrap();
+        let Server { mut child, client, .. } = started(folder.path(), &["cells.lab"]);
+        until("it is done", || {
+            let jobs = good(&client.get("/api/v1/jobs"));
+            Some(()).filter(|()| jobs["jobs"][0]["state"] == "done" && jobs["jobs"][0]["proposal"] == 1)
+        });
+        let proposals = good(&client.get("/api/v1/campaigns/cells/proposals"));
+        assert_eq!(proposals["proposals"].as_array().unwrap().len(), 1);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+/// A second start is refused with the address of the first, for the file as for its folder; Ctrl-C ends the first cleanly.
+#[test]
+fn one_server_per_campaign() {
+    let folder = tempfile::tempdir().unwrap();
+    let Server { mut child, client, address } = started(folder.path(), &["cells.lab"]);
+    with_data(&client);
+    for place in ["cells.lab", "."] {
+        let second = command(folder.path(), &[place]).output().unwrap();
+        let message = String::from_utf8_lossy(&second.stderr).into_owned();
+        assert_eq!(second.status.code(), Some(2), "{message}");
+        assert!(message.contains(&address), "{message}");
+    }
+    // The command may be used meanwhile.
+    let status = Command::new(env!("CARGO_BIN_EXE_seabed"))
+        .current_dir(folder.path())
+        .args(["lab", "status", "cells.lab"])
+        .output()
+        .unwrap();
+    assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let ended = until("it ends", || child.try_wait().unwrap());
+    assert!(ended.success(), "{ended}");
+    let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["cells.lab"]);
+    let Server { mut child, .. } = started(folder.path(), &["."]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn an_open_address_is_refused_without_a_password_and_a_proxy() {
+    let folder = tempfile::tempdir().unwrap();
+    let output =
+        command(folder.path(), &["--address", "0.0.0.0"]).env_remove("SEABED_PASSWORD").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("needs a password and a reverse proxy"));
+}

@@ -1,0 +1,81 @@
+//! All routes of the interface, in the order of `openapi.json`, which a test compares with this list.
+
+use crate::call::{Answer, Call};
+use crate::changes;
+use crate::failure::Failure;
+use crate::looks;
+use crate::tables;
+
+/// How a route is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verb {
+    Get,
+    Post,
+}
+
+/// What comes with a request, and what goes back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Content {
+    /// No body.
+    None,
+    Json,
+    /// A file as it is.
+    File,
+    /// No body; the answer never ends.
+    Events,
+}
+
+pub type Handler = fn(&Call) -> Result<Answer, Failure>;
+
+/// A route.
+pub struct Route {
+    pub verb: Verb,
+    pub path: &'static str,
+    pub content: Content,
+    pub handler: Handler,
+}
+
+const fn get(path: &'static str, handler: Handler) -> Route {
+    Route { verb: Verb::Get, path, content: Content::None, handler }
+}
+
+const fn post(path: &'static str, content: Content, handler: Handler) -> Route {
+    Route { verb: Verb::Post, path, content, handler }
+}
+
+/// All of them.
+pub static ROUTES: &[Route] = &[
+    get("/api/v1/server", looks::server),
+    get("/api/v1/openapi.json", looks::openapi),
+    get("/api/v1/campaigns", looks::campaigns),
+    post("/api/v1/campaigns", Content::Json, changes::create),
+    post("/api/v1/preview", Content::File, tables::preview),
+    get("/api/v1/campaigns/{campaign}", looks::campaign),
+    get("/api/v1/campaigns/{campaign}/status", looks::status),
+    get("/api/v1/campaigns/{campaign}/data", looks::data),
+    post("/api/v1/campaigns/{campaign}/data", Content::File, changes::add),
+    post("/api/v1/campaigns/{campaign}/fit", Content::Json, changes::fit),
+    get("/api/v1/campaigns/{campaign}/proposals", looks::proposals),
+    post("/api/v1/campaigns/{campaign}/proposals", Content::Json, changes::propose),
+    get("/api/v1/campaigns/{campaign}/proposals/{proposal}", looks::proposal),
+    get("/api/v1/campaigns/{campaign}/proposals/{proposal}/form", looks::form),
+    post("/api/v1/campaigns/{campaign}/results", Content::Json, changes::results),
+    post("/api/v1/campaigns/{campaign}/forms", Content::File, changes::record_form),
+    post("/api/v1/campaigns/{campaign}/amend", Content::Json, changes::amend),
+    post("/api/v1/campaigns/{campaign}/abandon", Content::Json, changes::abandon),
+    post("/api/v1/campaigns/{campaign}/undo", Content::Json, changes::undo),
+    get("/api/v1/campaigns/{campaign}/history", looks::history),
+    get("/api/v1/campaigns/{campaign}/experiments", looks::experiments),
+    get("/api/v1/campaigns/{campaign}/edges", looks::edges),
+    get("/api/v1/campaigns/{campaign}/edges/history", looks::edge_history),
+    get("/api/v1/campaigns/{campaign}/pair", looks::pair),
+    get("/api/v1/campaigns/{campaign}/effects", looks::effects),
+    get("/api/v1/campaigns/{campaign}/checks", looks::checks),
+    get("/api/v1/campaigns/{campaign}/report", looks::report),
+    get("/api/v1/campaigns/{campaign}/export", looks::export),
+    get("/api/v1/campaigns/{campaign}/backup", looks::backup),
+    get("/api/v1/jobs", looks::jobs),
+    get("/api/v1/jobs/{job}", looks::job),
+    post("/api/v1/jobs/{job}/stop", Content::None, changes::stop),
+    Route { content: Content::Events, ..get("/api/v1/events", looks::server) },
+];
