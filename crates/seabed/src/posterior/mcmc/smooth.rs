@@ -24,7 +24,7 @@ pub(super) const EXACT_ROWS: usize = MOST_CENTRES;
 const SOME_ROWS: usize = 200;
 
 /// Rows on which the search for hyperparameters begins, and which tell how sharply they are known.
-const FEW_ROWS: usize = 80;
+const FEW_ROWS: usize = 100;
 
 /// What the centres of many rows may leave unexplained at any of the rows that they are chosen from, as a share of the
 /// noise's variance.
