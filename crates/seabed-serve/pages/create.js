@@ -97,6 +97,7 @@ function columnRow(one, k, redraw) {
   const choose = (value, words) => el("option", { value, selected: one.by === value }, words);
   const drawRange = () => {
     row.classList.toggle("off", !one.used);
+    row.classList.toggle("fixed", !one.intervene);
     if (!one.used || !one.intervene) return range.replaceChildren();
     replace(range, el("div", { class: "range" },
       el("select", { id: `by-${k}`, "aria-label": label("how it can be set"), onchange: (event) => { one.by = event.target.value; drawRange(); } }, choose("bounds", "from – to"), choose("levels", "only to")),

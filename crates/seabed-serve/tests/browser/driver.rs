@@ -220,9 +220,9 @@ impl Browser {
         messages.filter(|message| !message.contains("Failed to load resource")).map(str::to_string).collect()
     }
 
-    /// The page from `top` on as a PNG.
+    /// The page from `top` on as a PNG, a little smaller.
     pub fn picture(&self, top: f64, width: usize, height: usize) -> Vec<u8> {
-        let clip = json!({"x": 0, "y": top, "width": width, "height": height, "scale": 1});
+        let clip = json!({"x": 0, "y": top, "width": width, "height": height, "scale": 0.8});
         let wanted = json!({"format": "png", "captureBeyondViewport": true, "clip": clip});
         from_base64(self.devtools("Page.captureScreenshot", wanted)["data"].as_str().unwrap())
     }
