@@ -317,7 +317,7 @@ fn pictures_for_the_guide() {
         browser.run(&format!("document.querySelector('[aria-label=\"{name}: can be set\"]').click()"));
     }
     browser.click("[aria-label='Mark the row: growth causes nothing directly']");
-    save(&browser, "create", "[...document.querySelectorAll('main h2')][1]", 960);
+    save(&browser, "create", "[...document.querySelectorAll('main h2')][1]", 990);
     browser.click("#create");
     browser.wait("location.hash === '#/c/cells/belief'");
     laboratory.propose(&browser);
