@@ -43,8 +43,8 @@ function choice(column) {
     column, used: column.kind === "variable" && column.values !== "constant", intervene: Boolean(draft.intervene),
     unit: draft.unit ?? "", transform: draft.transform ?? "none", cost: String(draft.cost ?? 1),
     by: draft.levels ? "levels" : "bounds",
-    low: number((draft.bounds ?? [column.low])[0]), high: number((draft.bounds ?? [0, column.high])[1]),
-    levels: (draft.levels ?? column.levels ?? []).map((x) => number(x)).join("; "),
+    low: number((draft.bounds ?? [column.low])[0], 12), high: number((draft.bounds ?? [0, column.high])[1], 12),
+    levels: (draft.levels ?? column.levels ?? []).map((x) => number(x, 12)).join("; "),
   };
 }
 
