@@ -43,8 +43,8 @@ function choice(column) {
     column, used: column.kind === "variable" && column.values !== "constant", intervene: Boolean(draft.intervene),
     unit: draft.unit ?? "", transform: draft.transform ?? "none", cost: String(draft.cost ?? 1),
     by: draft.levels ? "levels" : "bounds",
-    low: number((draft.bounds ?? [column.low])[0]), high: number((draft.bounds ?? [0, column.high])[1]),
-    levels: (draft.levels ?? column.levels ?? []).map((x) => number(x)).join("; "),
+    low: number((draft.bounds ?? [column.low])[0], 12), high: number((draft.bounds ?? [0, column.high])[1], 12),
+    levels: (draft.levels ?? column.levels ?? []).map((x) => number(x, 12)).join("; "),
   };
 }
 
@@ -97,6 +97,7 @@ function columnRow(one, k, redraw) {
   const choose = (value, words) => el("option", { value, selected: one.by === value }, words);
   const drawRange = () => {
     row.classList.toggle("off", !one.used);
+    row.classList.toggle("fixed", !one.intervene);
     if (!one.used || !one.intervene) return range.replaceChildren();
     replace(range, el("div", { class: "range" },
       el("select", { id: `by-${k}`, "aria-label": label("how it can be set"), onchange: (event) => { one.by = event.target.value; drawRange(); } }, choose("bounds", "from – to"), choose("levels", "only to")),

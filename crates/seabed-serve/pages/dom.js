@@ -70,12 +70,14 @@ export function notice(text, kind = "") {
   notice.timer = setTimeout(() => place.classList.remove("shown"), 6000 + 40 * text.length);
 }
 
-/** What the server says, without the parts that name options of the command, and with a capital. */
+/** What the server says, without the parts that name options of the command. */
 export function said(text) {
   const parts = text.split("; ").filter((part) => !/(^|\s)--[a-z]|`seabed /.test(part));
-  const kept = parts.length ? parts.join("; ") : text;
-  return kept.charAt(0).toUpperCase() + kept.slice(1);
+  return parts.length ? parts.join("; ") : text;
 }
+
+/** With a capital, for what does not begin with somebody's name. */
+export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** A list of what the server says; nothing if it says nothing. */
 export const sayings = (texts, kind) => (texts.length ? el("ul", { class: kind }, texts.map((text) => el("li", {}, said(text)))) : null);

@@ -156,7 +156,7 @@ export function graph(names, p, onpick) {
   const places = layout(names, p);
   const all = names.flatMap((_, i) => names.map((_, j) => ({ i, j, p: p[i][j] }))).filter((edge) => edge.i !== edge.j && edge.p >= 0.1);
   const edges = all.sort((a, b) => b.p - a.p).slice(0, 2 * names.length).reverse();
-  const least = edges.length ? edges[0].p : 0.1;
+  const least = edges.length < all.length ? edges[0].p : 0.1;
   const nodes = names.map((name, v) => {
     const [x, y] = places.centres[v];
     const [w, h] = places.halves[v];

@@ -1,7 +1,7 @@
 // What to do next: ask for experiments, see why these, take the form to the bench.
 
 import { get, post } from "./api.js";
-import { button, buttons, count, dialog, el, notice, number, probability, said, sayings, settings, table, time } from "./dom.js";
+import { button, buttons, count, dialog, el, notice, number, probability, sayings, sentence, settings, table, time } from "./dom.js";
 import { lines } from "./figures.js";
 
 export async function proposeSection(context) {
@@ -80,7 +80,7 @@ function proposal(context, shown, proposals) {
     proposals.length > 1 ? el("p", {}, el("label", {}, "Show ", other)) : null,
     el("p", { class: "note" }, time(shown.at), shown.who ? ` by ${shown.who}` : "", shown.goal ? `; question: ${shown.goal}` : "", shown.note ? `; ${shown.note}` : ""),
     sayings(shown.warnings, "caution"),
-    shown.sentences.map((sentence) => el("p", {}, said(sentence))),
+    shown.sentences.map((text) => el("p", {}, sentence(text))),
     buttons(
       el("a", { class: "primary", href: form("xlsx"), download: "" }, "Form for Excel"),
       el("a", { class: "button", href: form("csv"), download: "" }, "Form as CSV"),
@@ -98,7 +98,7 @@ function experiment(one, shown, campaign) {
   const state = done + failed ? `${done} done${failed ? `, ${failed} failed` : ""}, ${rows.length - done - failed} awaited` : "";
   return el("li", { class: "card" },
     el("h4", {}, one.experiment), el("div", { class: "set" }, `Set ${settings(one.targets, campaign.variables)}`),
-    el("p", {}, one.why ? said(one.why) : "No single pair stands out: it tells a little about many."),
+    el("p", {}, one.why ? `${sentence(one.why)}.` : "No single pair stands out: it tells a little about many."),
     el("p", { class: "note" }, `${count(one.rows, "replicate")}; expected gain ${number(one.gain, 3)}, alone ${number(one.information, 3)} ± ${number(one.standard_error, 2)} (${shown.unit}); cost ${number(one.cost)}`),
     state ? el("p", { class: "good" }, state) : null,
     one.decides.length ? el("details", {}, el("summary", {}, "What it would decide"),

@@ -12,6 +12,7 @@ export async function resultsSection(context) {
   const formPlace = el("div");
   return [
     context.campaign.read_only ? null : [
+      states(),
       shown ? proposalGrid(context, shown, proposals) : el("p", {}, "Nothing was proposed yet; what you did on your own can be entered below."),
       el("h3", {}, "A filled-in form"),
       filePlace("form-file", "Drop the filled-in form here (CSV or Excel), or choose it:", (file) => dropForm(context, file, formPlace)),
@@ -155,7 +156,6 @@ function proposalGrid(context, shown, proposals) {
     proposals.map((one) => el("option", { value: one.proposal, selected: one.proposal === shown.proposal }, `Proposal ${one.proposal}: ${one.pending ? `${one.pending} awaited` : "all in"}`)));
   return [
     context.lastRecorded,
-    states(),
     el("h3", {}, `Results of proposal ${shown.proposal}`),
     proposals.length > 1 ? el("p", {}, el("label", {}, "Show ", other)) : null,
     waiting ? el("p", {}, "Type what was measured, or paste cells from a spreadsheet into the first cell they belong to. Leave empty what is not there yet. What was to be set is filled in (tinted): if you set another value, write that one. If an experiment did not work, write “failed” into its status.") : el("p", {}, "All results of this proposal are in."),
@@ -166,7 +166,7 @@ function proposalGrid(context, shown, proposals) {
 function ownGrid(context) {
   context.ownRows ??= 1;
   const rows = Array.from({ length: context.ownRows }, (_, k) => ({ key: String(k + 1), label: `new ${k + 1}`, targets: [], values: {} }));
-  return el("details", { id: "own" }, el("summary", {}, "An experiment that was not proposed"),
+  return el("details", { id: "own-part" }, el("summary", {}, "An experiment that was not proposed"),
     el("p", {}, "Give the variables that were set (none for a plain measurement), separated by commas, and all values."),
     grid(context, "own", rows, { own: true, record: (body) => post(`${context.path}/results`, body) }),
     buttons(el("button", { type: "button", id: "own-more", onclick: () => { context.ownRows += 1; context.redraw(); } }, "One more row")));

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rayon::ThreadPoolBuilder;
 use seabed::ErrorKind;
 use seabed::data::write_atomically;
 use seabed::design::{DesignError, Strategy};
@@ -304,8 +305,9 @@ impl Jobs {
         }
     }
 
-    /// Works until the server ends.
+    /// Works until the server ends, in threads of its own: answers that compute a little must not wait behind a fit.
     pub fn work(&self) {
+        let threads = ThreadPoolBuilder::new().num_threads(rayon::current_num_threads()).build();
         loop {
             let job = {
                 let mut list = lock(&self.list);
@@ -319,7 +321,10 @@ impl Jobs {
                     }
                 }
             };
-            self.run(&job);
+            match &threads {
+                Ok(threads) => threads.install(|| self.run(&job)),
+                Err(_) => self.run(&job),
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use seabed::checks;
+use seabed::checks::{self, Finding};
 use seabed::design::{Strategy, ceiling, reasons};
 use seabed::posterior::PosteriorKind;
 use seabed_lab::{Action, Experiment, FormRow, Lab, Row, State, Status, experiment_name, write_form};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::call::{Answer, Call};
 use crate::failure::Failure;
-use crate::library::Place;
+use crate::library::{Campaign, Place};
 
 /// Points of a pair of variables that are sent at most.
 const MOST_POINTS: usize = 5000;
@@ -88,7 +88,13 @@ pub fn campaign(call: &Call) -> Result<Answer, Failure> {
 
 /// What is pending, what was learned.
 pub fn status(call: &Call) -> Result<Answer, Failure> {
-    call.campaign()?.answer(&call.what, |lab| {
+    let campaign = call.campaign()?;
+    present_status(&campaign)
+}
+
+/// The status, which is costly where there are many variables, and which other answers are parts of.
+fn present_status(campaign: &Campaign) -> Result<Answer, Failure> {
+    campaign.answer("status", |lab| {
         let (summary, state) = (lab.summary()?, lab.state()?);
         let mut value = json!(summary);
         value["unit"] = json!(summary.strategy.parts().0.unit());
@@ -422,16 +428,22 @@ pub fn pair(call: &Call) -> Result<Answer, Failure> {
 
 /// What setting a variable does to the others.
 pub fn effects(call: &Call) -> Result<Answer, Failure> {
-    call.campaign()?.answer(&call.what, |lab| Ok(Answer::json(&json!({"effects": lab.summary()?.effects}))))
+    let campaign = call.campaign()?;
+    Ok(Answer::json(&json!({"effects": part(&campaign, "effects")?})))
 }
 
 /// What in the data the models cannot have made.
 pub fn checks(call: &Call) -> Result<Answer, Failure> {
-    call.campaign()?.answer(&call.what, |lab| {
-        let belief = lab.summary()?.belief;
-        let lines = belief.as_ref().map_or(Vec::new(), |belief| checks::summary(&belief.checks));
-        Ok(Answer::json(&json!({"belief": belief, "lines": lines})))
-    })
+    let campaign = call.campaign()?;
+    let belief = part(&campaign, "belief")?;
+    let findings: Vec<Finding> = serde_json::from_value(belief["checks"].clone()).unwrap_or_default();
+    Ok(Answer::json(&json!({"belief": belief, "lines": checks::summary(&findings)})))
+}
+
+/// A part of the status.
+fn part(campaign: &Campaign, key: &str) -> Result<Value, Failure> {
+    let status: Value = serde_json::from_slice(&present_status(campaign)?.body).unwrap_or_default();
+    Ok(status[key].clone())
 }
 
 /// The report, a self-contained page.

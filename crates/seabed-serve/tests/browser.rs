@@ -317,22 +317,22 @@ fn pictures_for_the_guide() {
         browser.run(&format!("document.querySelector('[aria-label=\"{name}: can be set\"]').click()"));
     }
     browser.click("[aria-label='Mark the row: growth causes nothing directly']");
-    save(&browser, "create", "[...document.querySelectorAll('main h2')][1]", 760);
+    save(&browser, "create", "[...document.querySelectorAll('main h2')][1]", 990);
     browser.click("#create");
     browser.wait("location.hash === '#/c/cells/belief'");
     laboratory.propose(&browser);
-    save(&browser, "next", "document.querySelector('h1')", 800);
+    save(&browser, "next", "document.querySelector('h3')", 900);
     browser.click("#to-results");
     browser.paste("#p1 tbody td:not(.given) input", "0,42\t1,37\n0,55\t1,2o");
     browser.click("#p1-save");
     browser.wait("document.querySelector('.cell-problem') !== null");
-    save(&browser, "results", "document.querySelector('h1')", 760);
+    save(&browser, "results", "document.querySelector('h2.section')", 520);
     browser.click("#to-belief");
     browser.wait("document.querySelectorAll('.pair svg').length === 2");
-    save(&browser, "belief", "document.querySelector('h1')", 800);
+    save(&browser, "belief", "document.querySelector('h2.section')", 660);
 }
 
-const WIDTH: usize = 900;
+const WIDTH: usize = 1000;
 
 /// What is seen from an element on.
 fn save(browser: &Browser, name: &str, from: &str, height: usize) {

@@ -139,23 +139,40 @@ impl Browser {
         self.wait(&format!("document.body.innerText.includes({})", json!(text)));
     }
 
-    fn element(&self, selector: &str) -> String {
-        self.wait(&format!("document.querySelector({}) !== null", json!(selector)));
-        let found = self.command("POST", "/element", &json!({"using": "css selector", "value": selector}));
-        let id = found.as_object().and_then(|all| all.values().next()).and_then(Value::as_str);
-        id.expect("an element").to_string()
+    /// Does something with an element as soon as it is there; again if the page was drawn anew in between.
+    fn with_element(&self, selector: &str, action: &str, body: &Value) {
+        let begun = Instant::now();
+        let session = format!("/session/{}", self.session);
+        loop {
+            self.wait(&format!("document.querySelector({}) !== null", json!(selector)));
+            let scroll = "document.querySelector(SELECTOR)?.scrollIntoView({block: 'center'})";
+            self.run(&scroll.replace("SELECTOR", &json!(selector).to_string()));
+            let wanted = json!({"using": "css selector", "value": selector});
+            let done = asked(self.port, "POST", &format!("{session}/element"), &wanted).and_then(|found| {
+                let id = found.as_object().and_then(|all| all.values().next()).and_then(Value::as_str);
+                let element = id.unwrap_or_default();
+                asked(self.port, "POST", &format!("{session}/element/{element}/{action}"), body)
+            });
+            match done {
+                Ok(_) => return,
+                Err(problem) if begun.elapsed() > PATIENCE => panic!("{selector}: {problem}"),
+                Err(problem)
+                    if ["stale element", "no such element"].iter().any(|known| problem.contains(known)) =>
+                {
+                    sleep(Duration::from_millis(100));
+                }
+                Err(problem) => panic!("{selector}: {problem}"),
+            }
+        }
     }
 
     pub fn click(&self, selector: &str) {
-        let element = self.element(selector);
-        self.run(&format!("document.querySelector({}).scrollIntoView({{block: 'center'}})", json!(selector)));
-        self.command("POST", &format!("/element/{element}/click"), &json!({}));
+        self.with_element(selector, "click", &json!({}));
     }
 
     /// Types into a field, or chooses a file in one for files.
     pub fn type_into(&self, selector: &str, text: &str) {
-        let element = self.element(selector);
-        self.command("POST", &format!("/element/{element}/value"), &json!({"text": text}));
+        self.with_element(selector, "value", &json!({"text": text}));
     }
 
     pub fn choose_file(&self, selector: &str, file: &Path) {
@@ -164,7 +181,7 @@ impl Browser {
 
     /// Chooses in a list.
     pub fn select(&self, selector: &str, value: &str) {
-        self.element(selector);
+        self.wait(&format!("document.querySelector({}) !== null", json!(selector)));
         self.run(&format!(
             "const it = document.querySelector({}); it.value = {}; it.dispatchEvent(new Event('change', {{bubbles: true}}))",
             json!(selector),
@@ -194,7 +211,7 @@ impl Browser {
 
     /// Pastes a text into the field, as from a spreadsheet.
     pub fn paste(&self, selector: &str, text: &str) {
-        self.element(selector);
+        self.wait(&format!("document.querySelector({}) !== null", json!(selector)));
         self.run(&format!(
             "const it = document.querySelector({}); it.focus(); const data = new DataTransfer(); data.setData('text', {});
              it.dispatchEvent(new ClipboardEvent('paste', {{clipboardData: data, bubbles: true, cancelable: true}}))",
@@ -220,9 +237,9 @@ impl Browser {
         messages.filter(|message| !message.contains("Failed to load resource")).map(str::to_string).collect()
     }
 
-    /// The page from `top` on as a PNG.
+    /// The page from `top` on as a PNG, a little smaller.
     pub fn picture(&self, top: f64, width: usize, height: usize) -> Vec<u8> {
-        let clip = json!({"x": 0, "y": top, "width": width, "height": height, "scale": 1});
+        let clip = json!({"x": 0, "y": top, "width": width, "height": height, "scale": 0.8});
         let wanted = json!({"format": "png", "captureBeyondViewport": true, "clip": clip});
         from_base64(self.devtools("Page.captureScreenshot", wanted)["data"].as_str().unwrap())
     }
@@ -234,8 +251,13 @@ impl Browser {
     }
 }
 
-/// One request to chromedriver; panics with its message if it refuses.
+/// One request to chromedriver, which must not refuse it.
 fn request(port: u16, method: &str, path: &str, body: &Value) -> Value {
+    asked(port, method, path, body).unwrap_or_else(|problem| panic!("{method} {path}: {problem}"))
+}
+
+/// One request to chromedriver, or why it refuses.
+fn asked(port: u16, method: &str, path: &str, body: &Value) -> Result<Value, String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let body = if body.is_null() { String::new() } else { body.to_string() };
@@ -263,8 +285,11 @@ fn request(port: u16, method: &str, path: &str, body: &Value) -> Value {
     reader.read_exact(&mut text).unwrap();
     let answer: Value = serde_json::from_slice(&text).unwrap();
     let value = answer["value"].clone();
-    assert!(value["error"].is_null(), "{method} {path}: {} {}", value["error"], value["message"]);
-    value
+    if value["error"].is_null() {
+        Ok(value)
+    } else {
+        Err(format!("{}: {}", value["error"], value["message"]))
+    }
 }
 
 fn from_base64(text: &str) -> Vec<u8> {
