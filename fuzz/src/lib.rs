@@ -5,3 +5,13 @@
 pub mod lab;
 pub mod library;
 pub mod study;
+
+/// For targets whose decoder may panic on damaged input, which is caught and reported as an error: such a panic is no finding.
+pub fn ignore_panics_of_decoders() {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().name() != Some(seabed::data::DECODER_THREAD) {
+            hook(panic);
+        }
+    }));
+}
