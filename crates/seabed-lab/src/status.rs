@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::belief::{Belief, BeliefSummary};
 use super::effects::{LabEffect, effects};
 use super::form::experiment_name;
-use super::propose::{as_object, designed};
+use super::propose::{ProposalRequest, as_object, designed};
 use super::state::{State, Status};
 use super::{Lab, LabError};
 
@@ -110,7 +110,7 @@ pub struct Summary {
 impl Lab {
     /// The status of the campaign, from what is in the file.
     pub fn summary(&self) -> Result<Summary, LabError> {
-        Ok(self.summary_of_state(&self.state()?)?.0)
+        Ok(self.summary_of_state(self.state()?.as_ref())?.0)
     }
 
     /// The status, and the belief that it tells of.
