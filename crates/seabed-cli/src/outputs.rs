@@ -10,7 +10,7 @@ use seabed::belief;
 use seabed::data::{
     Dataset, ReadOptions, Sheet, check_writable, read_graph, read_table, write_atomically, write_matrix,
 };
-use seabed::observer::{Effort, memory};
+use seabed::observer::Effort;
 use seabed::posterior::State;
 use seabed::scm::Scm;
 use seabed::world::grn::Network;

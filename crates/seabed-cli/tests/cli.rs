@@ -534,11 +534,11 @@ fn design_prints_a_batch_and_writes_a_form() {
     let curves = fs::read_to_string(folder.path().join("curves.csv")).unwrap();
     // Five values of each of the six variables, and more beside the best ones.
     assert!(curves.lines().count() > 1 + 6 * 5, "{curves}");
-    // Filled in, the form is data.
+    // Filled in, the form is data beside the others.
     let filled: String =
         form.lines().map(|line| line.replace(",,", ",1,").replace(",,", ",1,") + "\n").collect();
     fs::write(folder.path().join("filled.csv"), filled).unwrap();
-    let fit = "fit filled.csv --posterior bootstrap --ignore experiment --ignore replicate --ignore status --single";
+    let fit = "fit data.csv filled.csv --posterior bootstrap --ignore experiment --ignore replicate --ignore status --single";
     seabed(folder.path(), fit).assert().success();
 }
 

@@ -165,7 +165,12 @@ fn the_order_of_the_rows_never_matters() {
         let order = shuffled(data.rows(), 1);
         for posterior in all_posteriors() {
             let [a, b] = [&data, &changed(&data, &order, |_, x| x)].map(|data| fit(&posterior, data));
-            assert_eq!(a.ensemble, b.ensemble);
+            // DiBS adds up the rows as they come, which rounding shows.
+            if matches!(posterior, Posterior::Dibs(_)) {
+                assert!(apart(&a, &b) < 1e-6);
+            } else {
+                assert_eq!(a.ensemble, b.ensemble);
+            }
         }
     }
 }

@@ -62,7 +62,6 @@ impl Dibs {
         check_rows(data)?;
         let by_name = ByName::new(data.names());
         let sorted = data.reordered(&by_name.names).expect("the same names in another order");
-        let sorted = sorted.in_canonical_rows();
         let knowledge = knowledge.relabelled(&by_name.to);
         let units = match &origin {
             Origin::Nothing(_) => Units::of(self, &sorted),
