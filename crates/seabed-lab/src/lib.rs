@@ -57,7 +57,7 @@ pub use record::{Correction, Recorded};
 pub use signature::Signature;
 pub use spreadsheet::{harmless_cell, original_cell};
 pub use state::{Action, Experiment, Proposal, Record, Row, Settings, Source, State, Status};
-pub use status::{Edge, PendingOutcome, RoundSummary, Summary};
+pub use status::{Edge, EdgeMatrix, PendingOutcome, RoundSummary, Summary};
 pub use time::now;
 pub use variables::{RESERVED, Transform, Variable, Variables, draft, four_digits, variables_file};
 

@@ -18,6 +18,9 @@ const HARDLY_WORTH: f64 = 0.01;
 /// Edges listed of each kind.
 const LISTED: usize = 10;
 
+/// Probabilities of edges: `[i][j]` of i -> j.
+pub type EdgeMatrix = Vec<Vec<f64>>;
+
 /// A possible edge.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Edge {
@@ -228,19 +231,19 @@ impl Lab {
     }
 
     /// The edge probabilities of the newest belief about the rows in force, or of the last proposal: `[i][j]` of i -> j.
-    pub fn edge_probabilities(&self) -> Result<Option<Vec<Vec<f64>>>, LabError> {
+    pub fn edge_probabilities(&self) -> Result<Option<EdgeMatrix>, LabError> {
         let (belief, _) = self.newest_belief(self.state()?.as_ref())?;
         Ok(belief.map(|belief| belief.ensemble.edge_probabilities()))
     }
 
     /// As [`Lab::edge_probabilities`], with whether that belief knows all rows in force.
-    pub fn edges_now(&self) -> Result<(Option<Vec<Vec<f64>>>, bool), LabError> {
+    pub fn edges_now(&self) -> Result<(Option<EdgeMatrix>, bool), LabError> {
         let (belief, fresh) = self.newest_belief(self.state()?.as_ref())?;
         Ok((belief.map(|belief| belief.ensemble.edge_probabilities()), fresh))
     }
 
     /// The summary and the edge probabilities of a belief by its number, as a [`Proposal`](super::Proposal) has it.
-    pub fn belief_before(&self, belief: i64) -> Result<(BeliefSummary, Vec<Vec<f64>>), LabError> {
+    pub fn belief_before(&self, belief: i64) -> Result<(BeliefSummary, EdgeMatrix), LabError> {
         let Belief { summary, ensemble, .. } = self.belief_of(belief)?;
         Ok((summary, ensemble.edge_probabilities()))
     }
