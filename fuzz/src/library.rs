@@ -232,7 +232,7 @@ pub fn resumed(state: State) -> Result<Fit, FitError> {
         State::Bootstrap(state) => Posterior::Bootstrap(state.settings.clone()),
         State::Dibs(state) => Posterior::Dibs(state.settings.clone()),
         State::Mcmc(state) => Posterior::Mcmc(state.settings.clone()),
-        _ => unimplemented!("a new kind of state"),
+        _ => panic!("a new kind of state"),
     };
     posterior.fit(&small_data(), &Knowledge::none(2), Start::Resumed(Box::new(state)), &Stops)
 }

@@ -296,7 +296,7 @@ struct Abandon {
 /// Gives pending experiments up: they are recorded as failed.
 pub fn abandon(call: &Call) -> Result<Answer, Failure> {
     let wanted: Abandon = call.json()?;
-    if wanted.proposal.is_some() == !wanted.experiments.is_empty() {
+    if wanted.proposal.is_some() != wanted.experiments.is_empty() {
         return Err(Failure::invalid("give either a proposal or experiments"));
     }
     let state = call.campaign()?.read(|lab| Ok(lab.state()?))?;

@@ -118,7 +118,8 @@ fn write_states_among_the_seeds() {
 #[test]
 fn states_that_do_not_fit_together_are_refused() {
     let all = states();
-    let made_up: [(&str, fn(&mut Value)); 6] = [
+    type Edit = fn(&mut Value);
+    let made_up: [(&str, Edit); 6] = [
         // The graphs of node 0 and 1 are sets of parents, as bits.
         ("mcmc-linear-chains", |state| state["mcmc"]["chains"][0]["path"][0] = json!([[2], [1]])),
         ("mcmc-linear-chains", |state| state["mcmc"]["chains"][0]["replicas"] = json!([[[], []]])),
