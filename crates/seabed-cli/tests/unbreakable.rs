@@ -840,7 +840,8 @@ fn every_trap_is_said_in_text_and_in_json() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     type Columns = [Vec<f64>; 3];
-    let wrong: [(fn(&mut Columns), &str); 7] = [
+    type Edit = fn(&mut Columns);
+    let wrong: [(Edit, &str); 7] = [
         (|columns| columns[1][120] = 40.0, "\"B\" is set to 40, "),
         (
             |columns| columns[2] = columns[0].iter().map(|x| 32.0 + 1.8 * x).collect(),

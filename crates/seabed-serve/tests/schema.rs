@@ -327,7 +327,7 @@ fn fits(value: &Value, schema: &Value, document: &Value) -> Result<(), String> {
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
         _ => return Ok(()),
     };
-    if !kinds.contains(&kind) && !(kind == "integer" && kinds.contains(&"number")) {
+    if !(kinds.contains(&kind) || kind == "integer" && kinds.contains(&"number")) {
         return Err(format!("{value} is not of type {kinds:?}"));
     }
     for item in value.as_array().into_iter().flatten() {
