@@ -2,7 +2,7 @@
 //!
 //! Rows are resampled within each regime; each resample is searched by GIES; one DAG of each estimated class, drawn at
 //! random, gets its parameters by maximum likelihood on *all* the data. Equal draws are merged into weights.
-//! Variables are worked on in the order of their names, so the order of the columns does not matter.
+//! Neither the order of columns and rows nor their units matter (`prepare`).
 
 mod fit;
 mod gies;

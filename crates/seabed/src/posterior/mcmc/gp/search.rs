@@ -180,6 +180,25 @@ mod tests {
         }
     }
 
+    /// From what a hundred of 250 rows tell, all rows lead to the same maximum as from the usual start, and the width for all
+    /// rows that the hundred tell is within a nat of theirs.
+    #[test]
+    fn a_few_rows_lead_to_the_maximum_of_all() {
+        for (parents, seed) in [(1, 50), (2, 51), (3, 52)] {
+            let columns = smooth(parents, 250, seed);
+            let few: Vec<Vec<f64>> = columns.iter().map(|column| column[..100].to_vec()).collect();
+            let (all, few) = (regression(&columns), regression(&few));
+            let rough = few.fitted(&usual(parents)).unwrap();
+            let shape = few.shape(&rough).unwrap();
+            let polished = all.polished(&rough.hyper, &shape).unwrap();
+            let whole = all.fitted(&usual(parents)).unwrap();
+            let wider = shape.log_width(250) - all.shape(&whole).unwrap().log_width(250);
+            println!("{parents} parents: {:.3} nats, width {wider:.3}", polished.score - whole.score);
+            assert!((polished.score - whole.score).abs() < 0.1, "{parents} parents");
+            assert!(wider.abs() < 1.0, "{parents} parents: {wider}");
+        }
+    }
+
     /// Laplace's method against sums over a grid: without parents within a tenth of a nat; with one parent, where sizes and
     /// lengths can stand in for each other, within a nat, both for a function that is there and for one that is not.
     #[test]
