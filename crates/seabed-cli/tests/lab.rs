@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -327,4 +328,19 @@ fn bad_files_are_named_and_left_alone() {
     let status: serde_json::Value = serde_json::from_str(&done(at, "lab status c.lab --json")).unwrap();
     assert_eq!(status["pending"].as_array().unwrap().len(), 5);
     assert_eq!(status["rounds"].as_array().unwrap().len(), 2);
+}
+
+/// What comes through a pipe can be read only once, so the fingerprint that a file is known by and the rows are of the same bytes.
+#[test]
+fn parquet_is_read_once() {
+    let folder = campaign();
+    let at = folder.path();
+    done(at, "simulate scm --scm world.json --seed 5 --n 30 --out more.parquet");
+    let mut adding = seabed(at, &words("lab add c.lab -"));
+    let mut adding = adding.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    adding.stdin.take().unwrap().write_all(&fs::read(at.join("more.parquet")).unwrap()).unwrap();
+    assert!(adding.wait().unwrap().success());
+    assert_eq!(state(at).sources.last().unwrap().rows.len(), 30);
+    let message = refused(at, "lab add c.lab more.parquet", 2);
+    assert!(message.contains("the same content was added"), "{message}");
 }

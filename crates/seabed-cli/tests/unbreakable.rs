@@ -438,7 +438,7 @@ fn settings_have_limits_and_messages_in_words() {
             "sweep c.toml --out s --set posterior.kind=dibs-linear --set posterior.particles=1000000000000",
             "choose a number from 1 to",
         ),
-        ("sweep c.toml --plan --out s --set seeds=100000000", "at most 100000"),
+        ("sweep c.toml --plan --out s --set seeds=100000000", "at most 50000"),
         ("run c.toml --out s --set rounds=1000000000", "choose a number from 0 to"),
         (
             "run c.toml --out s --set posterior.noise=loud",

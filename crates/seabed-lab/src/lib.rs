@@ -16,6 +16,7 @@
 #![warn(missing_docs)]
 
 mod belief;
+mod database_error;
 mod digest;
 mod effects;
 mod experiment_table;
@@ -49,6 +50,7 @@ use seabed::scm::ScmFileError;
 use seabed::settings::SettingsError;
 
 pub use belief::BeliefSummary;
+pub use database_error::DatabaseError;
 pub use effects::LabEffect;
 pub use form::{FormRow, experiment_name, is_blank_form, write_form};
 pub use intake::{AddOptions, Added};
@@ -379,34 +381,6 @@ fn in_lines(file: &str, first: &[LabError], count: usize) -> String {
         lines += &format!("\n  … and {} more", count - first.len());
     }
     lines
-}
-
-/// An error of the database, in words: no statements, no names of its own.
-#[derive(Debug, thiserror::Error)]
-#[error("{}", in_words(.0))]
-pub struct DatabaseError(#[from] rusqlite::Error);
-
-impl DatabaseError {
-    /// Is it that the file, or those that are kept beside it, cannot be written to?
-    fn is_read_only(&self) -> bool {
-        use rusqlite::ErrorCode::{CannotOpen, DiskFull, PermissionDenied, ReadOnly, SystemIoFailure};
-        let code = self.0.sqlite_error_code();
-        matches!(code, Some(CannotOpen | DiskFull | PermissionDenied | ReadOnly | SystemIoFailure))
-    }
-}
-
-fn in_words(error: &rusqlite::Error) -> String {
-    use rusqlite::ErrorCode::{CannotOpen, DiskFull, PermissionDenied, ReadOnly, SystemIoFailure};
-    match error.sqlite_error_code() {
-        Some(DiskFull) => "the disk is full; nothing was changed".into(),
-        Some(ReadOnly | PermissionDenied) => {
-            "the file or its folder is read-only; nothing was changed".into()
-        }
-        Some(CannotOpen) => "the file, or those that are kept beside it, cannot be opened".into(),
-        Some(SystemIoFailure) => "the disk cannot be read or written; it may be full".into(),
-        Some(code) => format!("the database failed ({code:?})"),
-        None => "the database holds something unexpected; `seabed lab check` looks for damage".into(),
-    }
 }
 
 impl Lab {

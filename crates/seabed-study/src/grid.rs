@@ -43,7 +43,7 @@ const REPLACEMENT: &str = "design.without-replacement";
 const SLOW: [&str; 3] = ["seed", "world", "posterior"];
 
 /// More runs are a typing error.
-const MOST_RUNS: usize = 100_000;
+const MOST_RUNS: usize = 50_000;
 
 /// All runs of a study.
 pub fn expand(keys: &Keys) -> Result<Vec<Planned>, StudyError> {
@@ -194,7 +194,7 @@ mod tests {
         assert!(of("[world]\nnodes = []").contains("world.nodes = []: list at least one value"));
         let list = (1..=10_000).map(|k| k.to_string()).collect::<Vec<_>>().join(", ");
         let many = format!("rounds = [{list}]\n[world]\nnodes = [{list}]");
-        assert!(of(&many).contains("the lists combine to 100000000 runs; a study has at most 100000"));
+        assert!(of(&many).contains("the lists combine to 100000000 runs; a study has at most 50000"));
         assert!(of("seeds = 3\nseed = [1]").contains("keep only one"));
         assert!(
             of("[world]\nnodes = [\"many\"]")

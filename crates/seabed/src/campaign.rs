@@ -349,7 +349,8 @@ impl Campaign {
 
     /// A campaign that was saved.
     pub fn from_json(text: &str) -> Result<Self, CampaignError> {
-        let wrong = |problem: String| CampaignError::Saved { problem };
+        // A name in the text may be of any length.
+        let wrong = |problem: String| CampaignError::Saved { problem: problem.chars().take(300).collect() };
         let mut value: Value = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
         if let Some(version) = value["version"].as_u64().filter(|version| *version > u64::from(JSON_VERSION))
         {

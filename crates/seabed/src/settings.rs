@@ -75,6 +75,9 @@ pub(crate) fn check_positive(key: &'static str, got: f64) -> Result<(), Settings
     if got > 0.0 && got.is_finite() { Ok(()) } else { Err(SettingsError::NotPositive { key, got }) }
 }
 
+/// Levels of keys within keys: no setting has more than three, and what is set must be written and read again.
+const MOST_LEVELS: usize = 16;
+
 /// Keys with their values, as they stand in a TOML text; `_` and `-` are the same in their names.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Keys {
@@ -137,6 +140,10 @@ impl Keys {
         let value = inside(parsed.unwrap_or_else(|| Value::String(text.trim().to_string())));
         let path = path.trim().replace('_', "-");
         let keys: Vec<&str> = path.split('.').collect();
+        if keys.len() + depth(&value) > MOST_LEVELS {
+            let problem = format!("keys within keys go down to level {MOST_LEVELS} at most");
+            return Err(SettingsError::keys(&source, problem));
+        }
         set_at(&mut self.table, &keys, value)
             .map_err(|key| SettingsError::keys(&source, format!("{key:?} is a value, not a group of keys")))
     }
@@ -243,6 +250,15 @@ impl From<&str> for KeyValue {
 impl<T: Into<KeyValue>> From<Vec<T>> for KeyValue {
     fn from(list: Vec<T>) -> Self {
         Self(Value::Array(list.into_iter().map(|value| value.into().0).collect()))
+    }
+}
+
+/// Levels of tables and lists within a value.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Table(table) => 1 + table.values().map(depth).max().unwrap_or(0),
+        Value::Array(list) => 1 + list.iter().map(depth).max().unwrap_or(0),
+        _ => 0,
     }
 }
 

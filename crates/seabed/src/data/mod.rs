@@ -24,6 +24,8 @@ mod number;
 mod observed;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+#[cfg(feature = "parquet")]
+mod parquet_content;
 mod problems;
 mod raw;
 mod records;

@@ -26,6 +26,7 @@ use super::layout::{Layout, ReadOptions, Role, blank_name};
 use super::loaded::{DataWarning, Loaded, check_values_fit, most_values};
 use super::missing::Gaps;
 use super::names::{TARGETS_COLUMN, trimmed};
+use super::parquet_content::Content;
 use super::raw::{RawTable, TableView};
 use super::targets::TargetColumn;
 use super::wording::{Excerpt, Place, Remedy};
@@ -38,6 +39,10 @@ const ROW_GROUP: usize = 1 << 20;
 
 /// The most values that are read, whatever the memory: a few bytes of a Parquet file can stand for any number of them.
 const MOST_VALUES: u64 = 1 << 29;
+
+/// Constant columns take next to no room, but a small file with more values than these was not measured by anybody.
+const VALUES_IN_ANY_FILE: u64 = 1 << 25;
+const VALUES_IN_A_BYTE: u64 = 1 << 12;
 
 /// Reads a Parquet file; nothing nested, numbers of any type, targets as text.
 pub fn read_parquet(path: &Path, options: &ReadOptions) -> Result<Loaded, DataError> {
@@ -67,14 +72,25 @@ fn decode(
     options: &ReadOptions,
 ) -> Result<RawTable, DataError> {
     let attempt = || {
-        let reader = SerializedFileReader::new(content).map_err(|source| damaged(name, source))?;
-        read(&reader, name, options)
+        let most = most_values_in(content.len());
+        let reader = SerializedFileReader::new(Content(content)).map_err(|source| damaged(name, source))?;
+        read(&reader, most, name, options)
     };
     let table = decoded(attempt).map_err(|source| DataError::unreadable(name.to_string(), source))?;
     table.unwrap_or_else(|| Err(corrupt(name, "a page cannot be decoded")))
 }
 
-fn read(reader: &dyn FileReader, file: &str, options: &ReadOptions) -> Result<RawTable, DataError> {
+/// The most values that a file of so many bytes is taken to hold.
+fn most_values_in(bytes: u64) -> u64 {
+    bytes.saturating_mul(VALUES_IN_A_BYTE).max(VALUES_IN_ANY_FILE).min(MOST_VALUES)
+}
+
+fn read(
+    reader: &dyn FileReader,
+    most: u64,
+    file: &str,
+    options: &ReadOptions,
+) -> Result<RawTable, DataError> {
     let columns = reader.metadata().file_metadata().schema_descr().columns();
     // The parts of a nested column share its name; the first part is refused below by its type.
     let header: Vec<String> =
@@ -82,7 +98,7 @@ fn read(reader: &dyn FileReader, file: &str, options: &ReadOptions) -> Result<Ra
     let (options, warnings) = without_index(&header, options);
     let layout = Layout::new(file, &header, &options)?;
     check_columns(reader.metadata(), &layout, &header, file)?;
-    let rows = check_size(reader.metadata(), &layout, file)?;
+    let rows = check_size(reader.metadata(), &layout, most, file)?;
 
     let mut values: Vec<Vec<f64>> = vec![Vec::new(); layout.names.len()];
     let mut targets = TargetColumn::new(&layout.names);
@@ -185,11 +201,16 @@ fn check_columns(
 }
 
 /// The number of rows that the file claims to have, if it is plausible.
-fn check_size(metadata: &ParquetMetaData, layout: &Layout, file: &str) -> Result<usize, DataError> {
+fn check_size(
+    metadata: &ParquetMetaData,
+    layout: &Layout,
+    most: u64,
+    file: &str,
+) -> Result<usize, DataError> {
     let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(u64::MAX));
     let rows = rows.fold(0, u64::saturating_add);
     let found = rows.saturating_mul(layout.names.len() as u64);
-    check_values_fit(file, found, MOST_VALUES.min(most_values()))?;
+    check_values_fit(file, found, most.min(most_values()))?;
     Ok(rows as usize)
 }
 

@@ -121,8 +121,8 @@ impl Weighting {
                     let answer = self.log_mixture(densities, outcomes, |l| self.group[l] == group);
                     for ((left, x), evidence) in left.iter_mut().zip(&answer).zip(&evidence) {
                         let log = x - evidence;
-                        // x ln x is 0 at 0.
-                        *left -= if log > -700.0 { log * log.exp() } else { 0.0 };
+                        // x ln x is 0 at 0. NaN stays: comparisons with it are false.
+                        *left -= if log <= -700.0 { 0.0 } else { log * log.exp() };
                     }
                 }
                 left.iter().map(|left| self.entropy() - left).collect()

@@ -46,6 +46,19 @@ fn estimators_agree_with_the_reference_numbers() {
     }
 }
 
+/// A density that is not a number is no small one: whoever asks learns that nothing is known.
+#[test]
+fn a_density_that_is_not_a_number_makes_no_information() {
+    for estimator in [Estimator::Nested, Estimator::Bound, Estimator::Entropy] {
+        for (l, i) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            let mut densities = vec![vec![vec![-1.0, -2.0]; 2]; 2];
+            densities[l][i][1] = f64::NAN;
+            let found = information_of(&densities, &[0.5, 0.5], estimator);
+            assert!(found.nats.is_nan(), "{estimator:?}, draw {l} of an outcome of {i}: {found:?}");
+        }
+    }
+}
+
 #[test]
 fn discrepancies_agree_with_the_reference_numbers() {
     for case in golden()["h2"].as_array().unwrap() {
