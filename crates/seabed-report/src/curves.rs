@@ -16,8 +16,9 @@ pub(crate) const CHOSEN: Look = Look { class: "c1", dash: "", marker: Marker::Di
 
 /// A panel per target, the most informative first.
 pub(crate) fn panels(run: &RunView) -> Vec<Figure> {
+    // One value is a dot, not a curve.
     let mut curves: Vec<&InformationCurve> =
-        run.curves.iter().filter(|curve| best(curve).is_some()).collect();
+        run.curves.iter().filter(|curve| points(curve).len() > 1).collect();
     // A stable sort: equal ones stay in the order of the run.
     curves.sort_by(|a, b| best(b).unwrap_or(0.0).total_cmp(&best(a).unwrap_or(0.0)));
     let heights = curves.iter().flat_map(|curve| points(curve)).map(|point| point.1);
@@ -86,13 +87,10 @@ fn panel(run: &RunView, curve: &InformationCurve, y: &Scale) -> Figure {
     let _ = writeln!(
         body,
         "<text class=\"mid\" x=\"{}\" y=\"{}\">value of \
-         <tspan class=\"bold\">{}</tspan></text>\n\
-         <text class=\"soft small mid\" transform=\"translate(10 {}) rotate(-90)\">{}</text>",
+         <tspan class=\"bold\">{}</tspan></text>",
         at(middle),
         at(bottom + 30.0),
-        escape(&name),
-        at((bottom + 10.0) / 2.0),
-        escape(&fitted(run.short_unit(), 10.5, 90.0))
+        escape(&name)
     );
     let places: Vec<String> =
         points.iter().map(|(px, py)| format!("{} {}", at(x.place(*px)), at(y.place(*py)))).collect();

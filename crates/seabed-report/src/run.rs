@@ -121,9 +121,10 @@ fn information(html: &mut String, run: &RunView) {
     let diamond = marker(curves::CHOSEN, 7.0, 7.0);
     let _ = writeln!(
         html,
-        "<h3>Information over values, last round</h3>\n<p class=\"note\">Expected information of setting one variable \
+        "<h3>Information over values, last round</h3>\n<p class=\"note\">Expected information [{}] of setting one variable \
          to a value; the most informative variable first. <svg viewBox=\"0 0 14 14\" width=\"14\" height=\"14\" \
-         aria-hidden=\"true\">{diamond}</svg> marks what the last batch chose.</p>\n<div class=\"panels\">"
+         aria-hidden=\"true\">{diamond}</svg> marks what the last batch chose.</p>\n<div class=\"panels\">",
+        escape(run.unit())
     );
     for panel in panels {
         html.push_str(&panel.inline());
