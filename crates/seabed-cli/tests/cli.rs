@@ -56,6 +56,8 @@ fn help_is_as_reviewed() {
         "demo --help",
         "run --help",
         "sweep --help",
+        "sweep run-one --help",
+        "sweep work --help",
         "report --help",
     ] {
         insta::assert_snapshot!(page.replace(' ', "_"), output(folder.path(), page));

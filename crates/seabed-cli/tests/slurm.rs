@@ -19,25 +19,31 @@ use cluster::Cluster;
 use serde_json::Value;
 
 /// Four runs.
-const STUDY: &str = "seeds = 4\nrounds = 3\ntiming = false\n[world]\nnodes = 4\nmechanism = \"linear\"\nobservations = 40\n\
+const STUDY: &str = "seeds = 4\nrounds = 12\ntiming = false\n[world]\nnodes = 4\nmechanism = \"linear\"\nobservations = 40\n\
                      [posterior]\nkind = \"mcmc-linear\"\ndraws = 20\n[design]\nstrategy = \"random\"\nbatch = 2\n";
 
-/// Whenever a fit reports that it gets on, it waits for so many milliseconds: runs last for many seconds without keeping the
+/// Whenever a fit reports that it gets on, it waits for so many milliseconds: each run lasts for a minute without keeping the
 /// processors busy.
-const PAUSE: &str = "400";
+const PAUSE: &str = "500";
 
 /// Longer than the whole study should take: a guard against hanging, not a measurement.
 const GUARD: Duration = Duration::from_secs(300);
 
-fn seabed(cluster: &Cluster, folder: &Path, line: &str) -> Output {
+fn seabed(cluster: &Cluster, folder: &Path, line: &str, pause: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_seabed"));
-    cluster.environment(&mut command).env("SEABED_PAUSE", PAUSE).current_dir(folder);
+    cluster.environment(&mut command).env("SEABED_PAUSE", pause).current_dir(folder);
     command.args(line.split_whitespace()).output().unwrap()
 }
 
 #[track_caller]
 fn done(cluster: &Cluster, folder: &Path, line: &str) -> String {
-    let output = seabed(cluster, folder, line);
+    done_at(cluster, folder, line, PAUSE)
+}
+
+/// The same, where fits wait for so many milliseconds.
+#[track_caller]
+fn done_at(cluster: &Cluster, folder: &Path, line: &str, pause: &str) -> String {
+    let output = seabed(cluster, folder, line, pause);
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
@@ -127,10 +133,9 @@ fn a_study_that_slurm_disturbs_comes_out_the_same() {
     assert!(alone.status.success());
     let whole = contents(&folder.join("alone"));
 
-    // Told to stop a quarter of a minute before it has had its minute: Slurm knows only whole ones.
-    let submit = "sweep study.toml --slurm --partition main --time 1 --mem 100 --max-running 2 --sbatch=--signal=B:TERM@45";
+    let submit = "sweep study.toml --slurm --partition main --mem 100 --max-running 2";
     let script = done(&cluster, &folder, &format!("{submit} --plan"));
-    assert!(script.contains("#SBATCH --array=0-3%2\n") && script.contains("#SBATCH --time=1\n"), "{script}");
+    assert!(script.contains("#SBATCH --array=0-3%2\n") && script.contains("#SBATCH --mem=100\n"), "{script}");
     assert!(!folder.join("study/slurm").exists());
     let said = done(&cluster, &folder, submit);
     assert!(said.contains("has 4 tasks for 4 runs"), "{said}");
@@ -149,43 +154,50 @@ fn a_study_that_slurm_disturbs_comes_out_the_same() {
     let text = done(&cluster, &folder, "sweep status study");
     assert!(text.contains("2 being worked on: 000") && text.contains("2 pending, 2 running"), "{text}");
 
-    // A task is cancelled while it works: it stops, and does not come back.
+    // A task is cancelled while it works: it stops, and does not come back; another one goes on.
     cluster.ask("scancel", &[&format!("{job}_0")]).unwrap();
     let log = folder.join(format!("study/slurm/{job}_0.log"));
     wait_for("the end of the cancelled task", &folder, &mut || {
-        fs::read_to_string(&log).unwrap().contains("was cancelled")
+        fs::read_to_string(&log).unwrap().contains("Slurm has ended it")
     });
-    assert!(
-        !cluster
-            .ask("squeue", &["--noheader", "--array", "--format=%i"])
-            .unwrap()
-            .contains(&format!("{job}_0\n"))
-    );
+    let queue = cluster.ask("squeue", &["--noheader", "--array", "--states=RUNNING,PENDING", "--format=%i"]);
+    assert!(!queue.unwrap().lines().any(|line| line.trim() == format!("{job}_0")));
     wait_for("two tasks at work again", &folder, &mut || busy(&status(&cluster, &folder)) == 2);
 
     // The computer's daemon is killed: Slurm takes the computer for dead and puts its tasks into the queue again, while they
-    // still work. When the daemon comes back, it ends them.
+    // still work. When the daemon comes back, it ends them, and starts them anew.
     cluster.kill_slurmd();
     wait_for("the node to be down", &folder, &mut || cluster.node_state() == "down");
     assert_eq!(tasks(&status(&cluster, &folder), Some("RUNNING")), 0);
-    cluster.start_slurmd().unwrap();
+    assert_eq!(busy(&status(&cluster, &folder)), 2);
     let starts = || logs(&folder).matches("works on the study").count();
     let before = starts();
+    cluster.start_slurmd().unwrap();
     wait_for("tasks that start again", &folder, &mut || starts() > before);
 
-    // Tasks run out of time, go back to the queue, and on. What is left after that is submitted again, as a user would.
-    wait_for("all runs", &folder, &mut || {
-        let status = status(&cluster, &folder);
-        let finished = count(&status, "finished") == 4;
-        if !finished && tasks(&status, None) == 0 {
-            done(&cluster, &folder, submit);
-        }
-        finished
+    // Other tasks, with a minute each, of which Slurm knows only whole ones; they are told long before it is over, and go back
+    // to the queue.
+    let empty = |cluster: &Cluster| tasks(&status(cluster, &folder), None) == 0;
+    cluster.ask("scancel", &[&job]).unwrap();
+    wait_for("an empty queue", &folder, &mut || empty(&cluster));
+    let text = done(&cluster, &folder, "sweep status study");
+    assert!(text.contains("4 runs are left and nothing is in the queue"), "{text}");
+    let limited = format!("{submit} --time 1 --sbatch=--signal=B:TERM@55");
+    let said = done(&cluster, &folder, &limited);
+    let job = said.split_whitespace().nth(2).unwrap().to_string();
+    wait_for("a task that runs out of time", &folder, &mut || {
+        logs(&folder).contains("is in the queue again")
     });
-    let logs = logs(&folder);
-    assert!(logs.contains("is in the queue again"), "no task ran out of time:\n{logs}");
-    assert!(logs.contains("is saved as far as it is"), "no fit was stopped:\n{logs}");
-    wait_for("an empty queue", &folder, &mut || tasks(&status(&cluster, &folder), None) == 0);
+    let before = starts();
+    wait_for("its return", &folder, &mut || starts() > before);
+    assert!(logs(&folder).contains("is saved as far as it is"), "no fit was stopped:\n{}", logs(&folder));
+
+    // To the end, at full speed.
+    cluster.ask("scancel", &[&job]).unwrap();
+    wait_for("an empty queue", &folder, &mut || empty(&cluster));
+    done_at(&cluster, &folder, submit, "0");
+    wait_for("all runs", &folder, &mut || count(&status(&cluster, &folder), "finished") == 4);
+    wait_for("an empty queue", &folder, &mut || empty(&cluster));
     let text = done(&cluster, &folder, "sweep status study");
     assert!(text.contains("all runs are finished") && text.contains("no longer in the queue"), "{text}");
     assert!(done(&cluster, &folder, submit).starts_with("all runs are finished"));
@@ -204,7 +216,7 @@ fn what_slurm_refuses_is_told() {
     let Some(cluster) = cluster() else { return };
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("study.toml"), STUDY).unwrap();
-    let refused = seabed(&cluster, folder.path(), "sweep study.toml --slurm --partition nowhere");
+    let refused = seabed(&cluster, folder.path(), "sweep study.toml --slurm --partition nowhere", "0");
     let said = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(1), "{said}");
     assert!(said.contains("sbatch: ") && said.contains("nothing was submitted"), "{said}");

@@ -1,6 +1,7 @@
 //! How long the rest of a study will take, from what its phases took so far.
 //!
-//! Knows no clock: it is told how long phases took and what time it is. A phase of a run is expected to take what the same phase
+//! Knows no clock: it is told what time it is. What a run does between its phases, such as writing its tables, counts with the
+//! phase that follows; what comes after the last fit counts as the last measurement, which there is none of. A phase of a run is expected to take what the same phase
 //! of the same round took in runs that differ only in the seed; where none was measured yet, what it took in the nearest
 //! round, or else in related runs, in proportion to the effort that was estimated before (which has the right shape, but
 //! only the order of magnitude). The rest is then played through, run by run, on as many processors as there are.
@@ -39,10 +40,9 @@ struct Run {
     kind: usize,
     /// Phases that are done, in the order in which they are.
     reached: usize,
-    /// When the present phase began.
-    began: Option<f64>,
+    /// When the present phase, with what comes before it, began; none if the run was not begun here.
+    since: Option<f64>,
     ended: bool,
-    started: bool,
 }
 
 /// Seconds with one thread.
@@ -90,7 +90,7 @@ impl Forecast {
                     kinds.len() - 1
                 }
             };
-            runs.push(Run { kind, reached: 0, began: None, ended: false, started: false });
+            runs.push(Run { kind, reached: 0, since: None, ended: false });
         }
         Ok(Self { kinds, runs, speed: SpeedUp::default() })
     }
@@ -106,28 +106,16 @@ impl Forecast {
     }
 
     /// A run is begun.
-    pub(crate) fn begin(&mut self, run: usize) {
-        self.runs[run].started = true;
+    pub(crate) fn begin(&mut self, run: usize, now: f64) {
+        (self.runs[run].since, self.runs[run].ended) = (Some(now), false);
     }
 
-    /// A phase begins.
-    pub(crate) fn begin_phase(&mut self, run: usize, now: f64) {
-        self.runs[run].began = Some(now);
-    }
-
-    /// A phase is done. Without `seconds` nothing was measured: it was stopped.
-    pub(crate) fn end_phase(
-        &mut self,
-        run: usize,
-        round: usize,
-        phase: Phase,
-        threads: usize,
-        seconds: Option<f64>,
-    ) {
-        let Run { kind, reached, began, .. } = &mut self.runs[run];
-        *began = None;
-        let Some(seconds) = seconds else { return };
+    /// A phase is done, with so many threads.
+    pub(crate) fn end_phase(&mut self, run: usize, round: usize, phase: Phase, threads: usize, now: f64) {
+        let Run { kind, reached, since, .. } = &mut self.runs[run];
         *reached = (*reached).max(round * Phase::COUNT + phase as usize + 1);
+        let Some(before) = since.replace(now) else { return };
+        let seconds = now - before;
         let mean = &mut self.kinds[*kind].measured[round][phase as usize];
         if threads > 1 {
             if let Some(alone) = mean.get() {
@@ -139,16 +127,29 @@ impl Forecast {
         }
     }
 
-    /// All phases of a round are done, now or in an earlier process.
-    pub(crate) fn end_round(&mut self, run: usize, round: usize) {
+    /// All phases of a round are done, now or in an earlier process: then it took no time here.
+    pub(crate) fn end_round(&mut self, run: usize, round: usize, now: f64) {
+        let rounds = self.kinds[self.runs[run].kind].efforts.len();
         let run = &mut self.runs[run];
-        run.reached = run.reached.max((round + 1) * Phase::COUNT);
+        let done = if round + 1 < rounds { (round + 1) * Phase::COUNT } else { round * Phase::COUNT + 1 };
+        if run.reached < done {
+            (run.reached, run.since) = (done, run.since.map(|_| now));
+        }
     }
 
-    /// The run has ended, or is in another process: nothing of it is left to be done here.
+    /// The run is finished.
+    pub(crate) fn finish(&mut self, run: usize, now: f64) {
+        let last = self.kinds[self.runs[run].kind].efforts.len() - 1;
+        // Only if the last fit was made here: of a run that was finished before nothing is measured.
+        if self.runs[run].reached == last * Phase::COUNT + 1 {
+            self.end_phase(run, last, Phase::Measure, 1, now);
+        }
+        self.end(run);
+    }
+
+    /// The run was stopped, has failed or is in another process: nothing of it is left to be done here.
     pub(crate) fn end(&mut self, run: usize) {
-        let run = &mut self.runs[run];
-        (run.ended, run.began) = (true, None);
+        self.runs[run].ended = true;
     }
 
     /// The seconds of a whole run of each kind, with one thread; none before anything was measured.
@@ -166,13 +167,13 @@ impl Forecast {
         let rest = |run: &Run| -> f64 {
             let at = run.reached.min(phases[run.kind].len());
             let present = phases[run.kind].get(at).copied().unwrap_or(0.0);
-            let done = run.began.map_or(0.0, |began| now - began);
+            let done = run.since.map_or(0.0, |since| now - since);
             (present - done).max(STILL * present) + after[run.kind].get(at + 1).copied().unwrap_or(0.0)
         };
         let left = || self.runs.iter().filter(|run| !run.ended);
-        let mut active: Vec<f64> = left().filter(|run| run.started).map(rest).collect();
-        let mut waiting = left().filter(|run| !run.started).map(rest);
-        let mut unstarted = left().filter(|run| !run.started).count();
+        let mut active: Vec<f64> = left().filter(|run| run.since.is_some()).map(rest).collect();
+        let mut waiting = left().filter(|run| run.since.is_none()).map(rest);
+        let mut unstarted = left().filter(|run| run.since.is_none()).count();
         let mut time = 0.0;
         loop {
             while active.len() < jobs && unstarted > 0 {
@@ -199,8 +200,8 @@ impl Forecast {
             let known: Vec<Option<f64>> = measured.iter().map(|means| means[phase].get()).collect();
             let nearest = nearest(&known);
             for round in 0..rounds {
-                // After the last fit nothing is designed or measured.
-                if phase > 0 && round + 1 == rounds {
+                // After the last fit nothing is designed.
+                if phase == Phase::Design as usize && round + 1 == rounds {
                     continue;
                 }
                 expected[round][phase] = match nearest[round] {

@@ -101,7 +101,7 @@ impl Sweep {
             if !how.shared || shop.is_stopped() {
                 break;
             }
-            todo = shop.watch_others(&worker);
+            todo = shop.watch_others(&worker)?;
             if todo.is_empty() {
                 break;
             }
@@ -154,7 +154,7 @@ struct State {
 
 impl State {
     /// The next run: the next one in the order of the study, unless a longer one would then be what all wait for at the end.
-    fn next(&mut self, jobs: usize) -> Option<usize> {
+    fn next(&mut self, jobs: usize, now: f64) -> Option<usize> {
         let mut at = 0;
         if let Some(costs) = self.forecast.costs().filter(|_| !self.queue.is_empty()) {
             let cost = |run: usize| costs[self.forecast.kind_of(run)];
@@ -165,7 +165,7 @@ impl State {
         }
         let run = self.queue.remove(at)?;
         self.active += 1;
-        self.forecast.begin(run);
+        self.forecast.begin(run, now);
         Some(run)
     }
 }
@@ -211,7 +211,10 @@ impl Shop<'_> {
     fn ended(&self, index: usize, outcome: Outcome) {
         let left = {
             let mut state = self.state();
-            state.forecast.end(index);
+            match &outcome {
+                Outcome::Finished => state.forecast.finish(index, self.now()),
+                _ => state.forecast.end(index),
+            }
             state.forecast.left(self.now(), self.jobs, self.processors)
         };
         self.watcher.ended(index, &outcome, left.map(Duration::from_secs_f64));
@@ -223,11 +226,11 @@ impl Shop<'_> {
         self.state().queue = todo.iter().copied().collect();
         let work = || {
             loop {
-                let Some(index) = self.state().next(self.jobs) else { return };
+                let Some(index) = self.state().next(self.jobs, self.now()) else { return };
                 let crew = RunCrew { shop: self, index };
                 let events = |event: RunEvent<'_>| {
                     if let RunEvent::Round(row) = &event {
-                        self.state().forecast.end_round(index, row.round);
+                        self.state().forecast.end_round(index, row.round, self.now());
                     }
                     self.watcher.event(index, event);
                 };
@@ -253,13 +256,13 @@ impl Shop<'_> {
 
     /// Looks at the runs that others work on until one of them is free, because it was stopped or its worker died, or all
     /// are done or in good hands. Returns those that are free.
-    fn watch_others(&self, worker: &Worker) -> Vec<usize> {
+    fn watch_others(&self, worker: &Worker) -> Result<Vec<usize>, StudyError> {
         let elsewhere = |(_, outcome): &(usize, Outcome)| matches!(outcome, Outcome::Elsewhere);
         let mut others: Vec<usize> =
             self.state().outcomes.iter().filter(|run| elsewhere(run)).map(|(index, _)| *index).collect();
         let mut first_heard: HashMap<String, SystemTime> = HashMap::new();
         loop {
-            let Ok(places) = self.sweep.places() else { return Vec::new() };
+            let places = self.sweep.places()?;
             let mut free = Vec::new();
             others.retain(|&index| {
                 if self.sweep.is_finished(index).is_some() || self.failure(index).is_some() {
@@ -286,11 +289,14 @@ impl Shop<'_> {
             });
             if !free.is_empty() {
                 self.state().outcomes.retain(|(index, _)| !free.contains(index));
-                return free;
+                return Ok(free);
+            }
+            if others.is_empty() {
+                return Ok(Vec::new());
             }
             let waits = Progress { done: 0, all: 1, what: format_args!("waiting for other workers") };
-            if others.is_empty() || !self.observer.progress(&waits) {
-                return Vec::new();
+            if !self.observer.progress(&waits) {
+                return Err(StudyError::Stopped);
             }
             thread::sleep(LOOK_EVERY);
         }
@@ -313,12 +319,10 @@ impl Crew for RunCrew<'_> {
     fn phase(&self, round: usize, phase: Phase, work: &mut (dyn FnMut() + Send)) {
         let shop = self.shop;
         let threads = {
-            let mut state = shop.state();
-            state.forecast.begin_phase(self.index, shop.now());
+            let state = shop.state();
             let free = threads_each(shop.processors, shop.jobs, state.active + state.queue.len());
             state.forecast.speed_up().worthwhile(free)
         };
-        let start = Instant::now();
         match (threads > 1).then(|| shop.pool(threads)).flatten() {
             Some(pool) => {
                 pool.install(&mut *work);
@@ -326,12 +330,13 @@ impl Crew for RunCrew<'_> {
             }
             None => work(),
         }
-        let seconds = start.elapsed().as_secs_f64();
         // Work that was stopped did not take its whole time; nothing comes after it.
         let goes_on = shop.observer.progress(&Progress { done: 0, all: 1, what: format_args!("") });
         let left = {
             let mut state = shop.state();
-            state.forecast.end_phase(self.index, round, phase, threads, goes_on.then_some(seconds));
+            if goes_on {
+                state.forecast.end_phase(self.index, round, phase, threads, shop.now());
+            }
             let due = state.told.elapsed() >= TOLD_EVERY;
             if due {
                 state.told = Instant::now();

@@ -87,7 +87,7 @@ pub fn collect(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Stops on signals. Tests of schedulers ask it, which only builds for tests do, to make work last without keeping processors
+/// Stops on signals. Tests of schedulers ask it, which only builds for tests do, to make fits last without keeping processors
 /// busy.
 struct Paced(Duration);
 
@@ -100,7 +100,9 @@ impl Paced {
 
 impl Observer for Paced {
     fn progress(&self, progress: &Progress<'_>) -> bool {
-        std::thread::sleep(self.0);
+        if !self.0.is_zero() && progress.what.to_string().starts_with("fit of round") {
+            std::thread::sleep(self.0);
+        }
         Silent.progress(progress)
     }
 }
@@ -129,7 +131,7 @@ fn put_back(advanced: bool) -> String {
                 )
             }
         },
-        Ok(_) => format!("task {job} was cancelled"),
+        Ok(_) => format!("task {job} stays away: Slurm has ended it"),
         Err(problem) => format!("squeue cannot be asked about task {job} ({problem})"),
     }
 }

@@ -29,7 +29,8 @@ enum Kinds {
 /// How long each phase really takes: nothing that the estimates know. Kinds differ, rounds grow, and the same phase of
 /// another seed differs by a third.
 struct Truth {
-    seconds: Vec<Vec<f64>>,
+    /// By run; the phase, counted from the first, and its seconds.
+    seconds: Vec<Vec<(usize, f64)>>,
     /// The share of the work that threads divide.
     share: f64,
 }
@@ -39,15 +40,15 @@ impl Truth {
         let mut draws = Seed::new(seed).stream(Purpose::Noise).draws();
         let scale = |draws: &mut Draws, sd: f64| (sd * draws.normal()).exp();
         let growth = 0.5 * draws.uniform();
-        let mut shared: HashMap<&str, f64> = HashMap::new();
+        let mut shared: HashMap<String, f64> = HashMap::new();
         let mut of_kind = |kind: &Kind| {
             let own = if kinds == Kinds::Related { 0.2 } else { 1.0 };
-            let names = [&kind.setting, &kind.line, &kind.setting].map(String::as_str);
+            let names = [&kind.setting, &kind.line, &kind.setting];
             [1.0, 0.5, 0.01]
                 .into_iter()
                 .zip(names)
                 .map(|(base, name)| {
-                    let common = *shared.entry(name).or_insert_with(|| scale(&mut draws, 1.0));
+                    let common = *shared.entry(name.clone()).or_insert_with(|| scale(&mut draws, 1.0));
                     let common = if kinds == Kinds::Related { common } else { 1.0 };
                     base * common * scale(&mut draws, own)
                 })
@@ -56,18 +57,22 @@ impl Truth {
         let kinds: Vec<Vec<f64>> = forecast.kinds.iter().map(&mut of_kind).collect();
         let run = |run: &Run| {
             let rounds = forecast.kinds[run.kind].efforts.len();
-            let phase = |place: usize| {
+            let mut phase = |place: usize| {
                 let (round, phase) = (place / 3, place % 3);
                 kinds[run.kind][phase] * (1.0 + growth * round as f64) * scale(&mut draws, 0.33)
             };
-            (0..3 * (rounds - 1) + 1).map(phase).collect::<Vec<f64>>()
+            // After the last fit nothing is designed, but its tables are written.
+            (0..3 * rounds)
+                .filter(|place| *place != 3 * rounds - 2)
+                .map(|place| (place, phase(place)))
+                .collect()
         };
         let seconds = forecast.runs.iter().map(run).collect();
         Self { seconds, share: draws.uniform() }
     }
 
-    fn took(&self, run: usize, place: usize, threads: usize) -> f64 {
-        self.seconds[run][place] * (1.0 - self.share + self.share / threads as f64)
+    fn took(&self, run: usize, step: usize, threads: usize) -> f64 {
+        self.seconds[run][step].1 * (1.0 - self.share + self.share / threads as f64)
     }
 }
 
@@ -80,7 +85,7 @@ fn play(
 ) -> f64 {
     struct Active {
         run: usize,
-        place: usize,
+        step: usize,
         threads: usize,
         ends: f64,
     }
@@ -91,28 +96,29 @@ fn play(
         while active.len() < processors
             && let Some(run) = queue.pop_front()
         {
-            forecast.begin(run);
-            active.push(Active { run, place: 0, threads: 0, ends: now });
+            forecast.begin(run, now);
+            active.push(Active { run, step: 0, threads: 0, ends: now });
         }
         let left = active.len() + queue.len();
         for work in active.iter_mut().filter(|work| work.threads == 0) {
             work.threads = forecast.speed_up().worthwhile(threads_each(processors, processors, left));
-            work.ends = now + truth.took(work.run, work.place, work.threads);
-            forecast.begin_phase(work.run, now);
+            work.ends = now + truth.took(work.run, work.step, work.threads);
         }
         watch(forecast, now);
         let Some(first) = (0..active.len()).min_by(|&a, &b| active[a].ends.total_cmp(&active[b].ends)) else {
             return now;
         };
-        let Active { run, place, threads, ends } = active[first];
-        let phase = [Phase::Fit, Phase::Design, Phase::Measure][place % 3];
-        forecast.end_phase(run, place / 3, phase, threads, Some(truth.took(run, place, threads)));
+        let Active { run, step, threads, ends } = active[first];
         now = ends;
-        (active[first].place, active[first].threads) = (place + 1, 0);
-        if place + 1 == truth.seconds[run].len() {
-            forecast.end(run);
+        if step + 1 == truth.seconds[run].len() {
+            forecast.finish(run, now);
             active.remove(first);
+            continue;
         }
+        let place = truth.seconds[run][step].0;
+        let phase = [Phase::Fit, Phase::Design, Phase::Measure][place % 3];
+        forecast.end_phase(run, place / 3, phase, threads, now);
+        (active[first].step, active[first].threads) = (step + 1, 0);
     }
 }
 
@@ -180,15 +186,19 @@ fn nothing_is_said_before_anything_is_measured_and_nothing_is_left_at_the_end() 
 fn what_is_done_already_is_not_waited_for() {
     let runs = planned(2);
     let mut forecast = Forecast::new(&runs).unwrap();
+    forecast.begin(0, 0.0);
     for round in 0..7 {
-        forecast.end_phase(0, round, Phase::Fit, 1, Some(10.0));
+        forecast.end_phase(0, round, Phase::Fit, 1, 10.0 * (round + 1) as f64);
     }
-    let all = forecast.left(0.0, 1, 1).unwrap();
-    forecast.end_round(1, 2);
-    let less = forecast.left(0.0, 1, 1).unwrap();
+    forecast.finish(0, 70.0);
+    let all = forecast.left(70.0, 1, 1).unwrap();
+    forecast.begin(1, 70.0);
+    forecast.end_round(1, 2, 75.0);
+    assert!(forecast.kinds[forecast.kind_of(1)].measured[2][0].get().is_none(), "nothing was measured");
+    let less = forecast.left(75.0, 1, 1).unwrap();
     assert!(less < all);
     forecast.end(1);
-    assert!(forecast.left(0.0, 1, 1).unwrap() < less);
+    assert!(forecast.left(75.0, 1, 1).unwrap() < less);
 }
 
 /// A phase that takes longer than expected does not make the rest of its run negative.
@@ -196,8 +206,8 @@ fn what_is_done_already_is_not_waited_for() {
 fn a_slow_phase_is_still_going_on() {
     let runs = planned(1);
     let mut forecast = Forecast::new(&runs).unwrap();
-    forecast.end_phase(0, 0, Phase::Fit, 1, Some(1.0));
-    forecast.begin_phase(0, 1.0);
+    forecast.begin(0, 0.0);
+    forecast.end_phase(0, 0, Phase::Fit, 1, 1.0);
     let soon = forecast.left(1.0, 1, 1).unwrap();
     let late = forecast.left(1e6, 1, 1).unwrap();
     assert!(late > 0.0 && late <= soon, "{late} {soon}");

@@ -73,15 +73,15 @@ fn a_long_run_is_begun_early_enough() {
         outcomes: Vec::new(),
         pools: HashMap::new(),
     };
-    assert_eq!(state.next(2), Some(0), "nothing is known yet");
+    assert_eq!(state.next(2, 0.0), Some(0), "nothing is known yet");
     let long = study(&place.path().join("long"), "").runs;
     let kinds: Vec<_> = sweep.runs.iter().take(3).cloned().chain([longer(&long[0])]).collect();
     state.forecast = Forecast::new(&kinds).unwrap();
     for (run, seconds) in [(0, 1.0), (3, 50.0)] {
-        state.forecast.end_phase(run, 0, Phase::Fit, 1, Some(seconds));
+        state.forecast.begin(run, 0.0);
+        state.forecast.end_phase(run, 0, Phase::Fit, 1, seconds);
     }
-    assert_eq!(state.next(2), Some(3));
-    assert_eq!([state.next(2), state.next(2), state.next(2)], [Some(1), Some(2), None]);
+    assert_eq!([0; 4].map(|_| state.next(2, 0.0)), [Some(3), Some(1), Some(2), None]);
 }
 
 fn longer(run: &crate::Planned) -> crate::Planned {
