@@ -8,6 +8,8 @@
 
 use std::collections::HashMap;
 
+use seabed::posterior::PosteriorSettings;
+
 use super::StudyError;
 use super::config::Config;
 use super::grid::Planned;
@@ -31,6 +33,7 @@ pub(crate) struct Forecast {
 struct Kind {
     setting: String,
     line: String,
+    posterior: PosteriorSettings,
     /// Estimated seconds, by round and phase.
     efforts: Vec<[f64; Phase::COUNT]>,
     measured: Vec<[Mean; Phase::COUNT]>,
@@ -83,6 +86,7 @@ impl Forecast {
                     kinds.push(Kind {
                         setting: run.setting.clone(),
                         line: run.line.clone(),
+                        posterior: run.config.posterior.clone(),
                         measured: vec![Default::default(); efforts.len()],
                         efforts,
                     });
@@ -213,23 +217,32 @@ impl Forecast {
         any.then_some(expected)
     }
 
-    /// Measured by estimated seconds of a phase in related runs: for fits those of the same world and posterior, for designs
-    /// those of the same strategy, and otherwise all.
+    /// Measured by estimated seconds of a phase in the runs that are most closely related: for fits those of the same world
+    /// and posterior, or else of the same posterior; for designs those of the same strategy and posterior, or else of the same
+    /// strategy; and otherwise all.
     fn scale(&self, kind: usize, phase: usize) -> Option<f64> {
         let own = &self.kinds[kind];
         let fit = phase == Phase::Fit as usize;
-        let related = |other: &&Kind| if fit { other.setting == own.setting } else { other.line == own.line };
-        let ratio = |kinds: &mut dyn Iterator<Item = &Kind>| {
-            let (mut seconds, mut effort) = (0.0, 0.0);
-            for kind in kinds {
-                for (means, efforts) in kind.measured.iter().zip(&kind.efforts) {
-                    seconds += means[phase].sum;
-                    effort += means[phase].count * efforts[phase];
-                }
-            }
-            (effort > 0.0).then(|| seconds / effort)
+        let closely = |other: &Kind| {
+            other.posterior == own.posterior
+                && if fit { other.setting == own.setting } else { other.line == own.line }
         };
-        ratio(&mut self.kinds.iter().filter(related)).or_else(|| ratio(&mut self.kinds.iter()))
+        let loosely =
+            |other: &Kind| if fit { other.posterior == own.posterior } else { other.line == own.line };
+        let related: [&dyn Fn(&Kind) -> bool; 3] = [&closely, &loosely, &|_| true];
+        related.into_iter().find_map(|related| self.ratio(phase, related))
+    }
+
+    /// Measured by estimated seconds of a phase in some kinds; none if it was measured in none.
+    fn ratio(&self, phase: usize, of: &dyn Fn(&Kind) -> bool) -> Option<f64> {
+        let (mut seconds, mut effort) = (0.0, 0.0);
+        for kind in self.kinds.iter().filter(|kind| of(kind)) {
+            for (means, efforts) in kind.measured.iter().zip(&kind.efforts) {
+                seconds += means[phase].sum;
+                effort += means[phase].count * efforts[phase];
+            }
+        }
+        (effort > 0.0).then(|| seconds / effort)
     }
 }
 

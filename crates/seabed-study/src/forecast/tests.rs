@@ -20,7 +20,7 @@ fn planned(seeds: usize) -> Vec<Planned> {
 /// How kinds of runs differ in what they take, by an order of magnitude.
 #[derive(Clone, Copy, PartialEq)]
 enum Kinds {
-    /// Fits by their world and posterior and designs by their strategy, up to a fifth: what really happens.
+    /// Fits by their posterior and designs by their strategy and posterior; worlds make a difference of a third.
     Related,
     /// Each for itself: one that was not measured yet cannot be known.
     Unrelated,
@@ -42,14 +42,14 @@ impl Truth {
         let growth = 0.5 * draws.uniform();
         let mut shared: HashMap<String, f64> = HashMap::new();
         let mut of_kind = |kind: &Kind| {
-            let own = if kinds == Kinds::Related { 0.2 } else { 1.0 };
-            let names = [&kind.setting, &kind.line, &kind.setting];
+            let posterior = format!("{:?}", kind.posterior);
+            let names = [posterior.clone(), format!("{} {posterior}", kind.line), String::new()];
+            let [own, common] = if kinds == Kinds::Related { [0.3, 1.0] } else { [1.0, 0.0] };
             [1.0, 0.5, 0.01]
                 .into_iter()
                 .zip(names)
                 .map(|(base, name)| {
-                    let common = *shared.entry(name.clone()).or_insert_with(|| scale(&mut draws, 1.0));
-                    let common = if kinds == Kinds::Related { common } else { 1.0 };
+                    let common = *shared.entry(name).or_insert_with(|| scale(&mut draws, common));
                     base * common * scale(&mut draws, own)
                 })
                 .collect::<Vec<f64>>()
