@@ -88,7 +88,7 @@ impl Pace {
 }
 
 /// `2 min`, as precise as a forecast is.
-fn roughly(left: Duration) -> String {
+pub fn roughly(left: Duration) -> String {
     match left.as_secs() {
         seconds @ 0..=99 => format!("{seconds} s"),
         seconds @ 100..=5999 => format!("{} min", (seconds + 30) / 60),
@@ -107,11 +107,16 @@ impl Bar {
     /// An empty bar for this many pieces of work; `what` names them, in the plural.
     pub fn of(pieces: u64, what: &str) -> Self {
         let bar = Self::new();
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {eta} left");
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}");
         bar.bar.set_style(style.expect("the template is well formed"));
         bar.bar.set_length(pieces);
         bar.bar.set_message(what.to_string());
         bar
+    }
+
+    /// Changes the words beside the bar.
+    pub fn describe(&self, what: &str) {
+        self.bar.set_message(what.to_string());
     }
 
     /// Counts one more piece as done; may be called from any thread.

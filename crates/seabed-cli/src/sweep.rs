@@ -1,20 +1,25 @@
 //! `seabed sweep`: a study of many closed loops.
 
-use std::collections::BTreeMap;
+mod queue;
+mod slurm;
+mod status;
+mod workers;
+
 use std::path::{Path, PathBuf};
-use std::thread::available_parallelism;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use seabed::settings::Keys;
-use seabed_study::{Outcome, PRESETS, Planned, RunEvent, RunState, StudyError, Sweep, expand, preset};
-use serde_json::json;
+use seabed_study::{
+    How, Outcome, PRESETS, Planned, RunEvent, StudyError, Sweep, Watcher, Worked, expand, preset,
+};
 
 use crate::failure::Failure;
 use crate::outputs::{Force, ForceWork};
-use crate::progress::{Bar, Silent, stop_on_interrupt};
+use crate::progress::{Bar, Silent, roughly, stop_on_interrupt};
 use crate::report;
-use crate::rounds::Live;
 use crate::run::{folder, keys, print};
+use slurm::Slurm;
 
 /// Run a study: a grid of closed loops over seeds, worlds, posteriors and strategies.
 ///
@@ -23,12 +28,16 @@ use crate::run::{folder, keys, print};
 /// holds manifest.csv (one line per run), runs/0000 and so on as written by `seabed run`, results.csv and
 /// results.parquet. A study can be stopped at any moment, and the same command continues it; several processes may
 /// work on one folder; failed runs are listed at the end and retried the next time. `seabed report FOLDER` shows it.
+///
+/// On a cluster with Slurm, --slurm submits the study instead. Any other scheduler can start `seabed sweep run-one`, one run
+/// each, or any number of `seabed sweep work`, which share the runs among them.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "Examples:\n  seabed sweep --preset paper-linear-20 --seeds 5 --out linear\n  \
-                  seabed sweep study.toml --set rounds=5 --jobs 2\n  seabed sweep run-one study 17    # one job of a scheduler"
+                  seabed sweep study.toml --set rounds=5 --jobs 2\n  seabed sweep study.toml --slurm --time 4:00:00 --mem 4G --max-running 50\n  \
+                  seabed sweep run-one study 17    # one job of a scheduler"
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -53,12 +62,15 @@ pub struct Arguments {
     /// Set a key in every run, overriding the file (repeatable). A list makes one run per value.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Number of runs at the same time [default: the number of processors].
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    /// Number of runs at the same time [default: as many as there are processors, and as fit into memory]. Processors that no
+    /// run is left for help the others, where that is measured to be of use.
+    #[arg(long, conflicts_with = "slurm", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
     /// Write the folder with its manifest, but run nothing.
     #[arg(long)]
     plan: bool,
+    #[command(flatten)]
+    slurm: Slurm,
     #[command(flatten)]
     force: Force,
 }
@@ -73,7 +85,31 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Gather the results of all finished runs: results.csv and results.parquet.
+    Collect {
+        /// The study's folder.
+        folder: PathBuf,
+    },
+    /// Work on runs that nobody works on until none is left, as one of any number of jobs of a scheduler.
+    ///
+    /// Ends with 0 when every run is finished or in the hands of another worker, with 1 if runs failed (they are not tried
+    /// again), and with 130 when it is told to stop (SIGTERM, SIGINT): the next worker goes on with its runs. The runs of
+    /// workers that were killed are taken over, on the same computer at once, elsewhere after five minutes without a sign
+    /// of life.
+    Work {
+        /// The study's folder, made by `seabed sweep --plan`.
+        folder: PathBuf,
+        /// Number of runs at the same time [default: as many as there are processors, and as fit into memory].
+        #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+        jobs: Option<u16>,
+        /// In a job of Slurm: when told to stop at the end of the job's time or by preemption, put the job into the queue again.
+        #[arg(long)]
+        requeue: bool,
+    },
     /// Start or continue one run of a study, as a job of a scheduler.
+    ///
+    /// Ends with 0 when the run is finished, with 130 when it was told to stop (SIGTERM, SIGINT) and the same command would go
+    /// on, with 1 if it failed or another process is working on it, and with 2 if that cannot be helped by trying again.
     RunOne {
         /// The study's folder, made by `seabed sweep --plan`.
         folder: PathBuf,
@@ -94,8 +130,10 @@ fn known_preset(name: &str) -> Result<String, String> {
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
-        Some(Command::Status { folder, json }) => status(folder, *json),
-        Some(Command::RunOne { folder, index, force }) => run_one(folder, *index, force),
+        Some(Command::Status { folder, json }) => status::status(folder, *json),
+        Some(Command::Collect { folder }) => workers::collect(folder),
+        Some(Command::Work { folder, jobs, requeue }) => workers::work(folder, *jobs, *requeue),
+        Some(Command::RunOne { folder, index, force }) => workers::run_one(folder, *index, force),
         None => study(arguments),
     }
 }
@@ -136,14 +174,26 @@ fn study(arguments: &Arguments) -> Result<(), Failure> {
             .map_err(named)?;
     }
     let sweep = Sweep::create(&place, &settings)?;
-    if arguments.plan {
-        return print(&format!("{} runs planned in {}\n", sweep.runs().len(), place.display()));
+    match (arguments.plan, arguments.slurm.slurm) {
+        (true, true) => return slurm::show(&sweep, &place, &arguments.slurm),
+        (true, false) => {
+            return print(&format!("{} runs planned in {}\n", sweep.runs().len(), place.display()));
+        }
+        (false, true) => return slurm::submit(&sweep, &place, &arguments.slurm),
+        (false, false) => {}
     }
     stop_on_interrupt();
-    run_study(&sweep, arguments.jobs)?;
+    let shown = Shown::new(&sweep);
+    let how = How { jobs: arguments.jobs.map(usize::from), shared: false };
+    let worked = sweep.run_all(how, &Silent, &shown)?;
+    shown.ended(&worked, "the results cover the others; the same command retries the failed ones")?;
+    print_results(&sweep, &place)
+}
+
+fn print_results(sweep: &Sweep, place: &Path) -> Result<(), Failure> {
     // Runs may all be in other processes; then there is nothing to compare yet.
     if !sweep.finished()?.is_empty() {
-        print(&seabed_report::study_sentences(&report::study(&sweep, "", None)?))?;
+        print(&seabed_report::study_sentences(&report::study(sweep, "", None)?))?;
     }
     print(&format!(
         "results.csv and results.parquet are in {}; `seabed report {}` shows them\n",
@@ -152,112 +202,73 @@ fn study(arguments: &Arguments) -> Result<(), Failure> {
     ))
 }
 
-fn run_study(sweep: &Sweep, jobs: Option<u16>) -> Result<(), Failure> {
-    let jobs = jobs.map_or_else(|| available_parallelism().map_or(1, usize::from), usize::from);
-    let runs = sweep.runs();
-    let progress = Bar::of(runs.iter().map(|run| run.config.rounds as u64 + 1).sum(), "rounds");
-    let events = |index: usize, event: RunEvent<'_>| match event {
-        RunEvent::Round(_) => {
-            crate::panic_if_asked("round");
-            progress.advance();
+/// Shows a study in progress: a bar of its rounds with the time that is left, and a line for every run that ends.
+struct Shown<'a> {
+    runs: &'a [Planned],
+    bar: Bar,
+}
+
+impl<'a> Shown<'a> {
+    fn new(sweep: &'a Sweep) -> Self {
+        let runs = sweep.runs();
+        Self { runs, bar: Bar::of(runs.iter().map(|run| run.config.rounds as u64 + 1).sum(), "rounds") }
+    }
+
+    /// How the command ends after such work; `advice` is for runs that failed.
+    fn ended(self, worked: &Worked, advice: &str) -> Result<(), Failure> {
+        drop(self.bar);
+        let outcomes = &worked.outcomes;
+        if outcomes.iter().any(|(_, outcome)| matches!(outcome, Outcome::Failed(StudyError::Stopped))) {
+            return Err(StudyError::Stopped.into());
         }
-        RunEvent::Note(note) => progress.say(&format!("{}: {note}", name(&runs[index]))),
-    };
-    let ended = |index: usize, outcome: &Outcome| {
-        let run = &runs[index];
+        let count = |what: fn(&Outcome) -> bool| outcomes.iter().filter(|(_, outcome)| what(outcome)).count();
+        let failed = count(|outcome| matches!(outcome, Outcome::Failed(_)));
+        let elsewhere = count(|outcome| matches!(outcome, Outcome::Elsewhere));
+        if elsewhere > 0 {
+            print(&format!(
+                "{elsewhere} runs are in progress in other processes; the last to finish writes all results\n"
+            ))?;
+        }
+        if failed > 0 {
+            let all = self.runs.len();
+            let told = anyhow::anyhow!("{failed} of {all} runs failed; {advice}");
+            let defects = count(|outcome| matches!(outcome, Outcome::Failed(StudyError::Defect { .. })));
+            return Err(if defects > 0 { Failure::Defect(told) } else { Failure::Work(told) });
+        }
+        Ok(())
+    }
+}
+
+impl Watcher for Shown<'_> {
+    fn event(&self, run: usize, event: RunEvent<'_>) {
+        match event {
+            RunEvent::Round(_) => {
+                crate::panic_if_asked("round");
+                self.bar.advance();
+            }
+            RunEvent::Note(note) => self.bar.say(&format!("{}: {note}", name(&self.runs[run]))),
+        }
+    }
+
+    fn ended(&self, run: usize, outcome: &Outcome, left: Option<Duration>) {
+        let run = name(&self.runs[run]);
         match outcome {
-            Outcome::Finished => progress.say(&format!("{} finished", name(run))),
-            Outcome::Elsewhere => progress.say(&format!("{} is in progress in another process", name(run))),
+            Outcome::Finished => {
+                let left = left.filter(|left| !left.is_zero());
+                let left = left.map_or(String::new(), |left| format!("; about {} left", roughly(left)));
+                self.bar.say(&format!("{run} finished{left}"));
+            }
+            Outcome::Elsewhere => self.bar.say(&format!("{run} is in progress in another process")),
             Outcome::Failed(StudyError::Stopped) => {}
-            Outcome::Failed(error) => progress.say(&format!("{} failed: {error}", name(run))),
+            Outcome::Failed(error) => self.bar.say(&format!("{run} failed: {error}")),
         }
-    };
-    let outcomes = sweep.run_all(jobs, &Silent, &events, &ended)?;
-    drop(progress);
-    if outcomes.iter().any(|(_, outcome)| matches!(outcome, Outcome::Failed(StudyError::Stopped))) {
-        return Err(StudyError::Stopped.into());
     }
-    let count = |what: fn(&Outcome) -> bool| outcomes.iter().filter(|(_, outcome)| what(outcome)).count();
-    let failed = count(|outcome| matches!(outcome, Outcome::Failed(_)));
-    let elsewhere = count(|outcome| matches!(outcome, Outcome::Elsewhere));
-    if elsewhere > 0 {
-        print(&format!(
-            "{elsewhere} runs are in progress in other processes; the last to finish writes all results\n"
-        ))?;
+
+    fn left(&self, left: Duration) {
+        self.bar.describe(&format!("rounds, about {} left", roughly(left)));
     }
-    if failed > 0 {
-        let all = runs.len();
-        let told = anyhow::anyhow!(
-            "{failed} of {all} runs failed; the results cover the others; the same command retries the failed ones"
-        );
-        let defects = count(|outcome| matches!(outcome, Outcome::Failed(StudyError::Defect { .. })));
-        return Err(if defects > 0 { Failure::Defect(told) } else { Failure::Work(told) });
-    }
-    Ok(())
 }
 
 fn name(run: &Planned) -> String {
     format!("run {:04} ({}; {}; seed {})", run.index, run.setting, run.line, run.config.seed)
-}
-
-fn run_one(folder: &Path, index: usize, force: &ForceWork) -> Result<(), Failure> {
-    let sweep = Sweep::load(folder)?;
-    let Some(planned) = sweep.runs().get(index) else {
-        return Err(Failure::Input(anyhow::anyhow!(
-            "there is no run {index}: {} has runs 0 to {}",
-            folder.display(),
-            sweep.runs().len() - 1
-        )));
-    };
-    if sweep.state(index)? != RunState::Finished {
-        force.check_effort(planned.config.effort()?)?;
-    }
-    print(&format!("{}\n", name(planned)))?;
-    let live = Live::new(false);
-    let outcome = sweep.run_one(index, &live, &|event| live.show(event));
-    drop(live);
-    match outcome {
-        Outcome::Finished => Ok(sweep.write_results()?),
-        Outcome::Elsewhere => Err(StudyError::Busy { path: sweep.folder(index).path().to_path_buf() }.into()),
-        Outcome::Failed(error) => Err(error.into()),
-    }
-}
-
-fn status(folder: &Path, as_json: bool) -> Result<(), Failure> {
-    let sweep = Sweep::load(folder)?;
-    let mut groups: BTreeMap<(&str, &str), [usize; 4]> = BTreeMap::new();
-    let mut runs = Vec::new();
-    let mut failures = String::new();
-    for run in sweep.runs() {
-        let state = sweep.state(run.index)?;
-        let (kind, word) = match &state {
-            RunState::Finished => (0, "finished"),
-            RunState::Started(_) => (1, "started"),
-            RunState::Waiting => (2, "waiting"),
-            RunState::Failed(error) => {
-                failures.push_str(&format!("{} failed: {error}\n", name(run)));
-                (3, "failed")
-            }
-        };
-        groups.entry((&run.setting, &run.line)).or_default()[kind] += 1;
-        let rounds = sweep.folder(run.index).metrics()?.len();
-        runs.push(
-            json!({"index": run.index, "setting": run.setting, "line": run.line, "seed": run.config.seed,
-            "state": word, "rounds": rounds, "of": run.config.rounds + 1}),
-        );
-    }
-    if as_json {
-        return print(&format!("{}\n", json!({ "runs": runs })));
-    }
-    let mut text = String::from("finished  started  waiting  failed  runs\n");
-    let mut all = [0; 4];
-    for ((setting, line), counts) in &groups {
-        text.push_str(&format!(
-            "{:>8}  {:>7}  {:>7}  {:>6}  {setting}; {line}\n",
-            counts[0], counts[1], counts[2], counts[3]
-        ));
-        (0..4).for_each(|k| all[k] += counts[k]);
-    }
-    text.push_str(&format!("{:>8}  {:>7}  {:>7}  {:>6}  all\n", all[0], all[1], all[2], all[3]));
-    print(&(text + &failures))
 }

@@ -56,6 +56,8 @@ fn help_is_as_reviewed() {
         "demo --help",
         "run --help",
         "sweep --help",
+        "sweep run-one --help",
+        "sweep work --help",
         "report --help",
     ] {
         insta::assert_snapshot!(page.replace(' ', "_"), output(folder.path(), page));
@@ -127,7 +129,7 @@ fn follow_guide(guide: &str) -> (TempDir, usize) {
 #[test]
 fn the_guide_to_studies_works() {
     let (folder, commands) = follow_guide("studies.md");
-    assert_eq!(commands, 9);
+    assert_eq!(commands, 11);
     assert_eq!(fs::read_to_string(folder.path().join("loop/metrics.csv")).unwrap().lines().count(), 5);
     for file in
         ["loop/report.html", "study/report.html", "study/results.parquet", "planned/runs/0017/metrics.csv"]

@@ -78,6 +78,12 @@ impl Config {
 
     /// What the fits and the designs of the run will take.
     pub fn effort(&self) -> Result<Effort, StudyError> {
+        let rounds = self.efforts()?;
+        Ok(rounds.iter().fold(Effort::default(), |all, (fit, design)| all.then(*fit).then(*design)))
+    }
+
+    /// What the fit and the design of every round will take; after the last fit nothing is designed.
+    pub(crate) fn efforts(&self) -> Result<Vec<(Effort, Effort)>, StudyError> {
         let warm_steps = match self.posterior.warm_steps {
             0 => self.posterior.steps,
             steps => steps,
@@ -94,8 +100,8 @@ impl Config {
         // Names are not known yet; what is forbidden would only make it less.
         let anything = Constraints::range(variables, self.design.range.0, self.design.range.1);
         let design = self.design.designer().effort(first.models(variables), &anything);
-        let fits = (0..=self.rounds).fold(Effort::default(), |all, round| all.then(fit(round)));
-        Ok(fits.then(Effort { seconds: design.seconds * self.rounds as f64, ..design }))
+        let design = |round: usize| if round < self.rounds { design } else { Effort::default() };
+        Ok((0..=self.rounds).map(|round| (fit(round), design(round))).collect())
     }
 
     /// What is to be learned, and what can be set, in a world with these variables.

@@ -131,9 +131,7 @@ impl RunFolder {
         state: Option<&State>,
         fitted: &Fitted,
     ) -> Result<(), StudyError> {
-        let folder = self.round(round);
-        refuse_link(&folder)?;
-        fs::create_dir_all(&folder).map_err(StudyError::file(&folder))?;
+        self.create_round(round)?;
         let place = |file: &str| format!("rounds/{round:03}/{file}");
         // One archive, with a checksum of each of its parts.
         self.write(&place("ensemble.npz"), |out| out.write_all(&belief::to_npz(ensemble, graphs)))?;
@@ -141,7 +139,18 @@ impl RunFolder {
             self.write(&place("state.json"), |out| out.write_all(state.to_json().as_bytes()))?;
         }
         self.write_json(&place("fit.json"), fitted)?;
+        self.remove_unfinished(round)?;
         self.remove_states_before(round)
+    }
+
+    /// Creates the folder of a round, and nothing above it: a run that another process took over is no longer there.
+    pub(crate) fn create_round(&self, round: usize) -> Result<(), StudyError> {
+        let folder = self.round(round);
+        refuse_link(&folder)?;
+        match fs::create_dir(&folder) {
+            Err(error) if !folder.is_dir() => Err(StudyError::file(&folder)(error)),
+            _ => Ok(()),
+        }
     }
 
     /// Only the newest state is needed.
@@ -224,7 +233,7 @@ impl RunFolder {
         })
     }
 
-    fn round(&self, round: usize) -> PathBuf {
+    pub(crate) fn round(&self, round: usize) -> PathBuf {
         self.path.join(format!("rounds/{round:03}"))
     }
 

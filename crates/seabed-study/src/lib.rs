@@ -6,18 +6,25 @@
 //! complete.
 #![warn(missing_docs)]
 
+mod claim;
 mod complete;
 mod config;
 mod folder;
+mod forecast;
 mod grid;
 mod passes;
+mod phase;
 mod presets;
 mod record;
 mod results;
 mod run;
 mod simulated_world;
+mod speed_up;
 mod sweep;
+mod unfinished;
 mod view;
+mod work;
+mod worker;
 
 pub use config::{Config, DEFAULT};
 pub use folder::RunFolder;
@@ -27,6 +34,7 @@ pub use record::Fitted;
 pub use run::{Events, RunEvent, run};
 pub use simulated_world::{MechanismName, NoiseName, SimulatedWorld, WeightsName, WorldKind, WorldSettings};
 pub use sweep::{Outcome, RunState, Sweep};
+pub use work::{How, Watcher, Worked};
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -137,6 +145,16 @@ impl From<DesignError> for StudyError {
 impl StudyError {
     fn file(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Self::File { path: path.to_path_buf(), source }
+    }
+
+    /// The same error, with the folder at `from` named as `to`.
+    pub(crate) fn placed(mut self, from: &Path, to: &Path) -> Self {
+        if let Self::File { path, .. } | Self::Folder { path, .. } | Self::Busy { path } = &mut self
+            && let Ok(below) = path.strip_prefix(from)
+        {
+            *path = if below.as_os_str().is_empty() { to.to_path_buf() } else { to.join(below) };
+        }
+        self
     }
 
     /// The kind of error.

@@ -7,15 +7,17 @@ use seabed::design::{Belief, Constraints, DesignRecord, Designer, Goal};
 use seabed::evaluate::MetricRow;
 use seabed::num::random::{Purpose, Seed};
 use seabed::observer::{Observer, Stage};
-use seabed::posterior::Knowledge;
+use seabed::posterior::{FitError, Knowledge, Start};
 use seabed::scm::{Ensemble, Intervention};
 
 use super::StudyError;
 use super::config::Config;
 use super::folder::RunFolder;
 use super::passes::design_in_passes;
+use super::phase::{Crew, Phase, done_by};
 use super::record::{Fitted, metric_row};
 use super::simulated_world::SimulatedWorld;
+use super::unfinished::Saving;
 
 /// What a run reports, besides the progress of its current work.
 pub enum RunEvent<'a> {
@@ -37,6 +39,17 @@ pub fn run(
     folder: &RunFolder,
     observer: &dyn Observer,
     events: Events<'_>,
+) -> Result<Vec<MetricRow>, StudyError> {
+    run_with(config, folder, observer, events, &())
+}
+
+/// The same, with somebody who does the heavy work.
+pub(crate) fn run_with(
+    config: &Config,
+    folder: &RunFolder,
+    observer: &dyn Observer,
+    events: Events<'_>,
+    crew: &dyn Crew,
 ) -> Result<Vec<MetricRow>, StudyError> {
     let seed = Seed::new(config.seed);
     // Errors in the settings show before a folder is created.
@@ -71,7 +84,7 @@ pub fn run(
     let before = folder.metrics().map_or(0, |rows| rows.len());
     folder.write_truth(world.names(), world.truth())?;
     let mut data = world.observations(config.world.observations)?;
-    let work = Loop { config, folder, world: &world, goal, constraints, observer, events };
+    let work = Loop { config, folder, world: &world, goal, constraints, observer, events, crew };
     for round in 0..=config.rounds {
         let ensemble = work.fit_round(&data, round)?;
         if round < config.rounds {
@@ -87,7 +100,7 @@ pub fn run(
                                 "the design of round {round} does not belong to this run; remove the folder"
                             ),
                         })?;
-                    let outcomes = world.outcomes(round, &batch)?;
+                    let outcomes = done_by(crew, round, Phase::Measure, || world.outcomes(round, &batch))?;
                     folder.write_outcomes(round, &outcomes)?;
                     outcomes
                 }
@@ -117,21 +130,57 @@ struct Loop<'a> {
     constraints: Constraints,
     observer: &'a dyn Observer,
     events: Events<'a>,
+    crew: &'a dyn Crew,
 }
 
 impl Loop<'_> {
     /// The belief of a round, from its file or from the data.
     fn fit_round(&self, data: &Dataset, round: usize) -> Result<Ensemble, StudyError> {
-        let Self { config, folder, world, observer, events, .. } = *self;
+        let folder = self.folder;
         if folder.fitted(round)?.is_some() {
+            folder.remove_unfinished(round)?;
             folder.remove_states_before(round)?;
             return folder.ensemble(round);
         }
+        done_by(self.crew, round, Phase::Fit, || self.fit(data, round))?;
+        // Read back, because that is what a resumed run continues with.
+        folder.ensemble(round)
+    }
+
+    /// Forms the belief of a round, or goes on with a fit that was stopped, and writes it.
+    fn fit(&self, data: &Dataset, round: usize) -> Result<(), StudyError> {
+        let Self { config, folder, world, observer, events, crew, .. } = *self;
         let clock = Instant::now();
         let earlier = if round > 0 { folder.state(round - 1)? } else { None };
         let (posterior, start) = config.posterior.after(earlier, world.noise_sd(), seed_of(config, round))?;
         let stage = Stage { observer, name: format!("fit of round {round}") };
-        let fit = posterior.fit(data, &Knowledge::none(data.variables()), start, &stage)?;
+        let before = folder.unfinished(round);
+        let spent = before.as_ref().map_or(0.0, |before| before.seconds);
+        let took = || spent + seconds(config, clock);
+        let saving = Saving::new(&stage, folder, round, &took);
+        let fit = |start| posterior.fit(data, &Knowledge::none(data.variables()), start, &saving);
+        let fit = match &before {
+            None => fit(start),
+            Some(before) => match fit(Start::Resumed(Box::new(before.state.clone()))) {
+                // A state that is not of this fit is of no use.
+                Err(FitError::State { .. }) => fit(start),
+                fit => fit,
+            },
+        };
+        if let Err(FitError::Stopped(state)) = &fit {
+            saving.failed()?;
+            let text = state.to_json();
+            if before.is_none_or(|before| before.text != text) {
+                folder.write_unfinished(round, &text, took())?;
+                crew.saved();
+                events(RunEvent::Note(format!(
+                    "the fit of round {round} is saved as far as it is: {}",
+                    state.describe()
+                )));
+            }
+            return Err(StudyError::Stopped);
+        }
+        let fit = fit?;
         if let Some(warning) = &fit.warning {
             events(RunEvent::Note(format!("round {round}: {warning}")));
         }
@@ -146,12 +195,10 @@ impl Loop<'_> {
                 .filter(|_| matches!(self.goal, Goal::Parents { .. }))
                 .map(|scores| scores.jaccard),
             warning: fit.warning,
-            seconds: seconds(config, clock),
+            seconds: took(),
         };
         let graphs = fit.graphs.as_ref().filter(|_| config.design.strategy.parts().0.needs_graphs());
-        folder.write_belief(round, &fit.ensemble, graphs, fit.state.as_ref(), &fitted)?;
-        // Read back, because that is what a resumed run continues with.
-        folder.ensemble(round)
+        folder.write_belief(round, &fit.ensemble, graphs, fit.state.as_ref(), &fitted)
     }
 
     /// The batch of a round, from its file or from the belief.
@@ -161,10 +208,15 @@ impl Loop<'_> {
         ensemble: &Ensemble,
         round: usize,
     ) -> Result<DesignRecord, StudyError> {
-        let Self { config, folder, observer, .. } = *self;
-        if let Some(designed) = folder.designed(round)? {
+        if let Some(designed) = self.folder.designed(round)? {
             return Ok(designed);
         }
+        done_by(self.crew, round, Phase::Design, || self.design(data, ensemble, round))
+    }
+
+    /// Chooses the batch of a round and writes it.
+    fn design(&self, data: &Dataset, ensemble: &Ensemble, round: usize) -> Result<DesignRecord, StudyError> {
+        let Self { config, folder, observer, .. } = *self;
         let start = Instant::now();
         let stage = Stage { observer, name: format!("design of round {round}") };
         let graphs = folder.graphs(round)?;
@@ -219,9 +271,13 @@ fn difference(before: &Config, config: &Config) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::fs;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::path::{Path, PathBuf};
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+    use seabed::observer::Progress;
     use seabed::settings::Keys;
 
     use super::*;
@@ -244,5 +300,80 @@ mod tests {
         assert!(catch_unwind(AssertUnwindSafe(|| run(&config, &folder, &(), &die))).is_err());
         assert_eq!(run(&config, &folder, &(), &|_| {}).unwrap(), rows);
         assert_eq!(fs::read(place.path().join("data.csv")).unwrap(), complete);
+    }
+
+    /// Asks to stop once it was asked so often.
+    struct Patience(AtomicUsize);
+
+    impl Observer for Patience {
+        fn progress(&self, _: &Progress<'_>) -> bool {
+            self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
+        }
+    }
+
+    fn contents(folder: &Path, all: &mut BTreeMap<PathBuf, Vec<u8>>, root: &Path) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                contents(&path, all, root);
+            } else {
+                all.insert(path.strip_prefix(root).unwrap().to_path_buf(), fs::read(&path).unwrap());
+            }
+        }
+    }
+
+    /// Every process is stopped long before a fit is done. It ends all the same, because the next one goes on within the fit,
+    /// and with the bytes of a run that was never stopped.
+    #[test]
+    fn a_fit_that_is_stopped_goes_on_where_it_was() {
+        for (kind, patience) in [
+            ("\"bootstrap\"\ndraws = 60", 3),
+            ("\"mcmc-linear\"", 3),
+            ("\"dibs-linear\"\nsteps = 200\nparticles = 3", 40),
+        ] {
+            let keys = format!(
+                "rounds = 1\ntiming = false\n[world]\nnodes = 4\nmechanism = \"linear\"\nobservations = 60\n\
+                 [posterior]\nkind = {kind}\n[design]\nstrategy = \"random\"\nbatch = 2\n"
+            );
+            let config = Config::from_keys(&Keys::parse(&keys, "test").unwrap()).unwrap();
+            let [whole, stopped] = [0, 1].map(|_| tempfile::tempdir().unwrap());
+            let asked = AtomicUsize::new(0);
+            let count = |_: &Progress<'_>| asked.fetch_add(1, Relaxed) < usize::MAX;
+            run(&config, &RunFolder::new(whole.path()), &count, &|_| {}).unwrap();
+            assert!(asked.load(Relaxed) > 4 * patience, "{kind}: a fit asks more often than we are patient");
+            let folder = RunFolder::new(stopped.path());
+            let mut stops = 0;
+            while let Err(error) = run(&config, &folder, &Patience(AtomicUsize::new(patience)), &|_| {}) {
+                assert!(matches!(error, StudyError::Stopped), "{kind}: {error}");
+                stops += 1;
+                assert!(stops < 1000, "{kind}: it does not get on");
+            }
+            assert!(stops > 1, "{kind}");
+            let all = [&whole, &stopped].map(|place| {
+                let mut all = BTreeMap::new();
+                contents(place.path(), &mut all, place.path());
+                all
+            });
+            assert_eq!(all[0].keys().collect::<Vec<_>>(), all[1].keys().collect::<Vec<_>>(), "{kind}");
+            assert!(all[0] == all[1], "{kind}");
+        }
+    }
+
+    /// The state of another version, or what somebody wrote there, is of no use; the fit begins anew.
+    #[test]
+    fn a_state_that_cannot_be_used_is_not() {
+        let keys = "rounds = 0\ntiming = false\n[world]\nnodes = 3\nmechanism = \"linear\"\n[posterior]\n\
+                    kind = \"mcmc-linear\"\ndraws = 5\n";
+        let config = Config::from_keys(&Keys::parse(keys, "test").unwrap()).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(place.path());
+        fs::create_dir_all(place.path().join("rounds/000")).unwrap();
+        for text in ["", "{\"seconds\":1.0,\"state\":{}}", "{\"seconds\":1.0,\"state\":{\"bootstrap\":1}}"] {
+            fs::write(place.path().join("rounds/000/unfinished.json"), text).unwrap();
+            run(&config, &folder, &(), &|_| {}).unwrap();
+            assert!(!place.path().join("rounds/000/unfinished.json").exists());
+            fs::remove_file(place.path().join("rounds/000/fit.json")).unwrap();
+            fs::remove_file(place.path().join("complete.json")).unwrap();
+        }
     }
 }
