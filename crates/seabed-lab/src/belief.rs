@@ -191,8 +191,8 @@ impl Lab {
         Ok(Belief { id, summary: self.parsed_summary(id, &summary)?, ensemble, graphs: None })
     }
 
-    /// The summary of a belief by its number.
-    pub(super) fn summary_of(&self, id: i64) -> Result<BeliefSummary, LabError> {
+    /// The summary of a belief by its number, as a [`Proposal`](super::Proposal) has it.
+    pub fn summary_of(&self, id: i64) -> Result<BeliefSummary, LabError> {
         self.parsed_summary(id, &self.summary_numbered(id)?)
     }
 

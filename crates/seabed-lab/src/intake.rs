@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use seabed::data::{
     DataError, Numbers, ObservedReader, Place, ReadOptions, STANDARD_INPUT, Sheet, SheetRow,
@@ -131,7 +132,7 @@ impl Lab {
             let what = format!("{} rows of {file}", rows.len());
             let action = change.action("add", &what, &options.note)?;
             let count = rows.len();
-            let source = Source { action, file: file.clone(), sha256: sha256.clone(), rows };
+            let source = Source { action, file: file.clone(), sha256: sha256.clone(), rows: Arc::new(rows) };
             change.source(action, &source, state.variables.names(), observer)?;
             let (action, warnings) = (Some(action), told);
             Ok(Added { action, rows: count, known, interventional, incomplete, notes, warnings })

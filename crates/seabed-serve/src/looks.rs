@@ -1,17 +1,20 @@
 //! Everything that can be looked at: the campaign, what is believed, what was proposed, measured and done.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
-use seabed::checks::{self, Finding};
+use seabed::checks;
 use seabed::design::{Strategy, ceiling, reasons};
 use seabed::posterior::PosteriorKind;
-use seabed_lab::{Action, Experiment, FormRow, Lab, Row, State, Status, experiment_name, write_form};
-use seabed_report::run_html;
+use seabed_lab::{
+    Action, Experiment, FormRow, Lab, Overview, Row, State, Status, Variable, experiment_name, write_form,
+};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::call::{Answer, Call};
 use crate::failure::Failure;
 use crate::library::{Campaign, Place};
+use crate::overviews::WorkedOut;
 
 /// Points of a pair of variables that are sent at most.
 const MOST_POINTS: usize = 5000;
@@ -88,22 +91,55 @@ pub fn campaign(call: &Call) -> Result<Answer, Failure> {
 
 /// What is pending, what was learned.
 pub fn status(call: &Call) -> Result<Answer, Failure> {
-    let campaign = call.campaign()?;
-    present_status(&campaign)
-}
-
-/// The status, which is costly where there are many variables, and which other answers are parts of.
-fn present_status(campaign: &Campaign) -> Result<Answer, Failure> {
-    campaign.answer("status", |lab| {
-        let (summary, state) = (lab.summary()?, lab.state()?);
+    told(call, |lab, known| {
+        let state = lab.state()?;
+        let mut summary = lab.quick_summary()?;
+        if let Some(overview) = known.overview()? {
+            summary = summary.completed_by(&overview.summary);
+        }
         let mut value = json!(summary);
         value["unit"] = json!(summary.strategy.parts().0.unit());
         value["revision"] = json!(lab.version()?);
+        value["working_out"] = json!(!known.current);
         for (round, proposal) in value["rounds"].as_array_mut().into_iter().flatten().zip(&state.proposals) {
             round["wrong_edges"] = json!(proposal.designed.forecast.map(|forecast| forecast.wrong_now));
         }
         Ok(Answer::json(&value))
     })
+}
+
+/// What was worked out about a campaign last.
+struct Known {
+    worked_out: Option<Arc<WorkedOut>>,
+    /// Is it about the campaign as it is now?
+    current: bool,
+}
+
+impl Known {
+    fn of(campaign: &Campaign, version: &str) -> Self {
+        let worked_out = campaign.worked_out();
+        let current = worked_out.as_ref().is_some_and(|known| known.version == version);
+        Self { worked_out, current }
+    }
+
+    fn overview(&self) -> Result<Option<&Overview>, Failure> {
+        let overview = self.worked_out.as_ref().map(|known| known.overview.as_ref());
+        // What could not be worked out formerly may well be possible now.
+        match overview {
+            Some(Err(failure)) if self.current => Err(failure.clone()),
+            Some(Ok(overview)) => Ok(Some(overview)),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Tells what was worked out last, with what can be told at once.
+fn told(call: &Call, work: impl FnOnce(&Lab, &Known) -> Result<Answer, Failure>) -> Result<Answer, Failure> {
+    let campaign = call.campaign()?;
+    let version = campaign.read(|lab| Ok(lab.version()?))?;
+    let known = Known::of(&campaign, &version);
+    let about = known.worked_out.as_ref().map_or("nothing", |known| &known.version);
+    campaign.answer(&format!("{} by {about}", call.what), |lab| work(lab, &known))
 }
 
 /// The measurements in force.
@@ -117,23 +153,55 @@ pub fn data(call: &Call) -> Result<Answer, Failure> {
         let state = lab.state()?;
         let names = state.variables.names();
         let all = state.rows().count();
-        let rows: Vec<Value> = sourced(&state)
-            .skip(offset)
-            .take(limit)
-            .map(|(row, source)| {
-                json!({"values": row.cells, "targets": named(&row.targets, names), "source": source})
-            })
-            .collect();
-        Ok(Answer::json(&json!({"names": names[..], "all": all, "offset": offset, "rows": rows})))
+        let rows = sourced(&state).skip(offset).take(limit).map(|(row, source)| DataRow {
+            values: &row.cells,
+            targets: named(&row.targets, names),
+            source: source.name(),
+        });
+        let rows = rows.collect();
+        Ok(Answer::json(&DataPage { names, all, offset, rows }))
     })
 }
 
+#[derive(Serialize)]
+struct DataPage<'s> {
+    names: &'s [String],
+    all: usize,
+    offset: usize,
+    rows: Vec<DataRow<'s>>,
+}
+
+#[derive(Serialize)]
+struct DataRow<'s> {
+    values: &'s [Option<f64>],
+    targets: Vec<&'s str>,
+    source: String,
+}
+
+/// Where a row comes from.
+#[derive(Clone, Copy)]
+enum Origin<'s> {
+    File(&'s str),
+    Experiment(i64),
+}
+
+impl Origin<'_> {
+    fn name(self) -> String {
+        match self {
+            Self::File(name) => name.to_string(),
+            Self::Experiment(id) => experiment_name(id),
+        }
+    }
+}
+
 /// The rows in force, each with its file or its experiment.
-fn sourced(state: &State) -> impl Iterator<Item = (&Row, String)> {
-    let files =
-        state.sources.iter().flat_map(|source| source.rows.iter().map(|row| (row, source.file.clone())));
+fn sourced(state: &State) -> impl Iterator<Item = (&Row, Origin<'_>)> {
+    let files = state
+        .sources
+        .iter()
+        .flat_map(|source| source.rows.iter().map(|row| (row, Origin::File(source.file.as_str()))));
     let experiments = state.live().flat_map(|experiment| {
-        experiment.measured().map(|(_, record)| (&record.row, experiment_name(experiment.id)))
+        experiment.measured().map(|(_, record)| (&record.row, Origin::Experiment(experiment.id)))
     });
     files.chain(experiments)
 }
@@ -184,7 +252,7 @@ fn asked_proposal(call: &Call, state: &State) -> Result<usize, Failure> {
 
 /// A proposal, its reasons, its form.
 pub fn proposal(call: &Call) -> Result<Answer, Failure> {
-    call.campaign()?.answer(&call.what, |lab| {
+    told(call, |lab, known| {
         let state = lab.state()?;
         let proposal = &state.proposals[asked_proposal(call, &state)?];
         let (designed, request) = (&proposal.designed, &proposal.request);
@@ -219,14 +287,12 @@ pub fn proposal(call: &Call) -> Result<Answer, Failure> {
         let curves: Vec<Value> =
             curves.iter().map(|(target, points)| json!({"target": target, "points": points})).collect();
         let rows: Vec<Value> = state.form(proposal.id).iter().map(|row| form_row(row, names)).collect();
-        let settings: Vec<_> = state
-            .live()
-            .filter(|experiment| experiment.proposal == Some(proposal.id))
-            .map(|experiment| experiment.settings.clone())
-            .collect();
-        let warnings: Vec<String> = state
-            .traps(&settings)
+        let warnings: Vec<String> = known
+            .overview()?
+            .and_then(|overview| overview.warnings.get(&proposal.id))
             .into_iter()
+            .flatten()
+            .cloned()
             .chain(ceiling(designed.information, designed.entropy).map(str::to_string))
             .collect();
         Ok(Answer::json(&json!({
@@ -237,8 +303,8 @@ pub fn proposal(call: &Call) -> Result<Answer, Failure> {
             "batch_information": designed.information, "batch_standard_error": designed.standard_error,
             "entropy": designed.entropy, "forecast": designed.forecast,
             "sentences": designed.forecast.map_or(Vec::new(), |forecast| forecast.sentences()),
-            "belief": lab.belief_before(proposal.belief)?.0, "curves": curves, "rows": rows,
-            "warnings": warnings,
+            "belief": lab.summary_of(proposal.belief)?, "curves": curves, "rows": rows,
+            "warnings": warnings, "working_out": !known.current,
         })))
     })
 }
@@ -316,13 +382,25 @@ pub fn experiments(call: &Call) -> Result<Answer, Failure> {
 
 /// The probability of every edge.
 pub fn edges(call: &Call) -> Result<Answer, Failure> {
-    call.campaign()?.answer(&call.what, |lab| {
-        let (probabilities, fresh) = lab.edges_now()?;
-        let state = lab.state()?;
-        Ok(Answer::json(&json!({
-            "names": state.variables.names()[..], "probabilities": probabilities, "fresh": fresh, "revision": lab.version()?,
-        })))
+    told(call, |lab, known| {
+        let (overview, state) = (known.overview()?, lab.state()?);
+        Ok(Answer::json(&Edges {
+            names: state.variables.names(),
+            probabilities: overview.and_then(|overview| overview.edges.as_deref()),
+            fresh: known.current && overview.is_some_and(|overview| overview.fresh),
+            revision: lab.version()?,
+            working_out: !known.current,
+        }))
     })
+}
+
+#[derive(Serialize)]
+struct Edges<'s> {
+    names: &'s [String],
+    probabilities: Option<&'s [Vec<f64>]>,
+    fresh: bool,
+    revision: String,
+    working_out: bool,
 }
 
 /// The pair of variables that the query names.
@@ -341,28 +419,23 @@ fn asked_pair(call: &Call, state: &State) -> Result<(usize, usize), Failure> {
 
 /// The probability of one edge over the rounds, and what would decide it.
 pub fn edge_history(call: &Call) -> Result<Answer, Failure> {
-    call.campaign()?.answer(&call.what, |lab| {
+    told(call, |lab, known| {
         let state = lab.state()?;
         let (from, to) = asked_pair(call, &state)?;
         let names = state.variables.names();
-        let mut known: HashMap<i64, (usize, [f64; 2])> = HashMap::new();
         let mut rounds = Vec::new();
         for proposal in &state.proposals {
-            let (rows, [there, back]) = match known.get(&proposal.belief) {
-                Some(found) => *found,
-                None => {
-                    let (summary, all) = lab.belief_before(proposal.belief)?;
-                    let found = (summary.rows, [all[from][to], all[to][from]]);
-                    known.insert(proposal.belief, found);
-                    found
-                }
-            };
+            // What was believed before a proposal that has just come is not known yet.
+            let before = known.worked_out.as_ref().and_then(|known| known.before.get(&proposal.belief));
+            let Some(before) = before else { continue };
             let at = state.actions.iter().find(|action| action.id == proposal.action);
-            let at = at.map_or("", |action| &action.at);
-            rounds
-                .push(json!({"proposal": proposal.id, "at": at, "rows": rows, "there": there, "back": back}));
+            rounds.push(json!({
+                "proposal": proposal.id, "at": at.map_or("", |action| &action.at), "rows": before.rows,
+                "there": before.edges[from][to], "back": before.edges[to][from],
+            }));
         }
-        if let (Some(all), true) = lab.edges_now()? {
+        let fresh = known.overview()?.filter(|overview| known.current && overview.fresh);
+        if let Some(all) = fresh.and_then(|overview| overview.edges.as_ref()) {
             let at = state.actions.last().map_or("", |action| &action.at);
             rounds.push(json!({
                 "proposal": null, "at": at, "rows": state.rows().filter(|row| row.is_complete()).count(),
@@ -371,7 +444,7 @@ pub fn edge_history(call: &Call) -> Result<Answer, Failure> {
         }
         Ok(Answer::json(&json!({
             "from": names[from], "to": names[to], "rounds": rounds,
-            "decided_by": deciding(&state, &names[from], &names[to]),
+            "decided_by": deciding(&state, &names[from], &names[to]), "working_out": !known.current,
         })))
     })
 }
@@ -399,62 +472,80 @@ pub fn pair(call: &Call) -> Result<Answer, Failure> {
     call.campaign()?.answer(&call.what, |lab| {
         let state = lab.state()?;
         let (from, to) = asked_pair(call, &state)?;
-        let both: Vec<(&Row, String, f64, f64)> = sourced(&state)
+        let both: Vec<(&Row, Origin<'_>, f64, f64)> = sourced(&state)
             .filter_map(|(row, source)| Some((row, source, row.cells[from]?, row.cells[to]?)))
             .collect();
         let every = both.len().div_ceil(MOST_POINTS).max(1);
-        let files: Vec<&str> = state.sources.iter().map(|source| source.file.as_str()).collect();
-        let points: Vec<Value> = both
-            .iter()
-            .step_by(every)
-            .map(|(row, source, x, y)| {
-                let set = match (row.targets.contains(&from), row.targets.contains(&to)) {
-                    (false, false) => "none",
-                    (true, false) => "from",
-                    (false, true) => "to",
-                    (true, true) => "both",
-                };
-                let other = row.targets.iter().any(|node| *node != from && *node != to);
-                let experiment = Some(source).filter(|source| !files.contains(&source.as_str()));
-                json!({"x": x, "y": y, "set": set, "other": other, "experiment": experiment})
-            })
-            .collect();
+        let point = |&(row, source, x, y): &(&Row, Origin<'_>, f64, f64)| {
+            let set = match (row.targets.contains(&from), row.targets.contains(&to)) {
+                (false, false) => "none",
+                (true, false) => "from",
+                (false, true) => "to",
+                (true, true) => "both",
+            };
+            let other = row.targets.iter().any(|node| *node != from && *node != to);
+            let experiment = match source {
+                Origin::File(_) => None,
+                Origin::Experiment(id) => Some(experiment_name(id)),
+            };
+            Point { x, y, set, other, experiment }
+        };
+        let points = both.iter().step_by(every).map(point).collect();
         let list = state.variables.list();
-        Ok(Answer::json(&json!({
-            "from": list[from], "to": list[to], "all": both.len(), "points": points,
-        })))
+        Ok(Answer::json(&Pair { from: &list[from], to: &list[to], all: both.len(), points }))
     })
+}
+
+#[derive(Serialize)]
+struct Pair<'s> {
+    from: &'s Variable,
+    to: &'s Variable,
+    all: usize,
+    points: Vec<Point>,
+}
+
+#[derive(Serialize)]
+struct Point {
+    x: f64,
+    y: f64,
+    /// Which of the two was set.
+    set: &'static str,
+    /// Was another variable set?
+    other: bool,
+    experiment: Option<String>,
 }
 
 /// What setting a variable does to the others.
 pub fn effects(call: &Call) -> Result<Answer, Failure> {
-    let campaign = call.campaign()?;
-    Ok(Answer::json(&json!({"effects": part(&campaign, "effects")?})))
+    told(call, |_, known| {
+        let effects = known.overview()?.map_or(&[][..], |overview| &overview.summary.effects);
+        Ok(Answer::json(&json!({"effects": effects, "working_out": !known.current})))
+    })
 }
 
 /// What in the data the models cannot have made.
 pub fn checks(call: &Call) -> Result<Answer, Failure> {
-    let campaign = call.campaign()?;
-    let belief = part(&campaign, "belief")?;
-    let findings: Vec<Finding> = serde_json::from_value(belief["checks"].clone()).unwrap_or_default();
-    Ok(Answer::json(&json!({"belief": belief, "lines": checks::summary(&findings)})))
-}
-
-/// A part of the status.
-fn part(campaign: &Campaign, key: &str) -> Result<Value, Failure> {
-    let status: Value = serde_json::from_slice(&present_status(campaign)?.body).unwrap_or_default();
-    Ok(status[key].clone())
+    told(call, |_, known| {
+        let belief = known.overview()?.and_then(|overview| overview.summary.belief.as_ref());
+        let lines = belief.map_or(Vec::new(), |belief| checks::summary(&belief.checks));
+        Ok(Answer::json(&json!({"belief": belief, "lines": lines, "working_out": !known.current})))
+    })
 }
 
 /// The report, a self-contained page.
 pub fn report(call: &Call) -> Result<Answer, Failure> {
     let campaign = call.campaign()?;
-    campaign.answer(&call.what, |lab| {
-        let Some(view) = lab.report_view(campaign.id.clone())? else {
+    campaign.read(|lab| {
+        let known = Known::of(&campaign, &lab.version()?);
+        let Some(worked_out) = known.worked_out.filter(|_| known.current) else {
+            let words = "the report is still being worked out; ask for it again in a while";
+            return Err(Failure::conflict("busy", words));
+        };
+        let Some(page) = worked_out.report(lab, &campaign.id)? else {
             let words = "nothing has been learned yet; learn from the data or ask for a proposal first";
             return Err(Failure::conflict("nothing-learned", words));
         };
-        let page = Answer::file(String::new(), "text/html; charset=utf-8", run_html(&view).into_bytes());
+        let page = Answer::file(String::new(), "text/html; charset=utf-8", page);
         Ok(Answer { file: None, own_policy: true, ..page })
     })
 }
