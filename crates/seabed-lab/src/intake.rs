@@ -369,7 +369,12 @@ const UNIT_ERROR: f64 = 30.0;
 /// What is unusual about new rows, given with their numbers in the file, compared with known ones.
 pub(super) fn warnings(rows: &[(usize, &Row)], state: &State) -> Vec<String> {
     let mut warnings = Vec::new();
-    for (node, variable) in state.variables.list().iter().enumerate() {
+    // Row by row, as they are in memory.
+    let mut columns: Vec<Vec<f64>> = vec![Vec::new(); state.variables.list().len()];
+    for row in state.rows() {
+        columns.iter_mut().zip(&row.cells).for_each(|(column, cell)| column.extend(*cell));
+    }
+    for (node, (variable, known)) in state.variables.list().iter().zip(&columns).enumerate() {
         let name = &variable.name;
         let set = |row: &Row| row.targets.contains(&node);
         let values = |which: bool| {
@@ -405,8 +410,7 @@ pub(super) fn warnings(rows: &[(usize, &Row)], state: &State) -> Vec<String> {
                 ));
             }
         }
-        let known: Vec<f64> = state.rows().filter_map(|row| row.cells[node]).collect();
-        warnings.extend(unit_error(&measured, &known, variable.bounds).map(|problem| {
+        warnings.extend(unit_error(&measured, known, variable.bounds).map(|problem| {
             let unit = if variable.unit.is_empty() {
                 String::new()
             } else {
@@ -441,8 +445,11 @@ fn unit_error(new: &[(usize, f64)], known: &[f64], bounds: Option<[f64; 2]>) -> 
 
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+    let middle = values.len() / 2;
+    if values.is_empty() {
+        return None;
+    }
+    Some(*values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
 #[cfg(test)]

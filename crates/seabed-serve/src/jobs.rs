@@ -16,7 +16,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rayon::ThreadPoolBuilder;
 use seabed::ErrorKind;
 use seabed::data::write_atomically;
 use seabed::design::{DesignError, Strategy};
@@ -26,6 +25,7 @@ use seabed_lab::{Lab, LabError, ProposalRequest, Signature};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::background::in_the_background;
 use crate::events::Events;
 use crate::failure::Failure;
 use crate::library::{Campaign, Library};
@@ -310,7 +310,7 @@ impl Jobs {
 
     /// Works until the server ends, in threads of its own: answers that compute a little must not wait behind a fit.
     pub fn work(&self) {
-        let threads = ThreadPoolBuilder::new().num_threads(rayon::current_num_threads()).build();
+        let threads = in_the_background(rayon::current_num_threads());
         loop {
             let job = {
                 let mut list = lock(&self.list);

@@ -4,15 +4,17 @@
 //! [`seabed_lab`] does not do: the same file can be used with the command `seabed lab` meanwhile.
 //!
 //! - `routes`: what can be asked for, as `openapi.json` describes it; `call`: a request and its answer as plain values;
-//! - `looks` and `changes`: the handlers; `tables`: tables that people send; `failure`: why something is refused;
-//! - `library`: the campaigns and their connections; `jobs`: long work; `overviews`: what takes long to
-//!   tell; `events`: what pages are told; `keys`: requests that
-//!   were answered before;
+//! - `looks`, `measurements`, `proposals`, `beliefs` and `changes`: the handlers; `tables`: tables that people send; `failure`:
+//!   why something is refused;
+//! - `library`: the campaigns and their connections; `jobs`: long work; `overviews`: what takes long to tell; `background`:
+//!   the threads of both; `events`: what pages are told; `keys`: requests that were answered before;
 //! - `access`: who may ask; `lock`: one server per campaign; `server`: HTTP; `pages`: what the browser shows.
 
 #![warn(missing_docs)]
 
 mod access;
+mod background;
+mod beliefs;
 mod call;
 mod changes;
 mod events;
@@ -22,8 +24,10 @@ mod keys;
 mod library;
 mod lock;
 mod looks;
+mod measurements;
 mod overviews;
 mod pages;
+mod proposals;
 mod routes;
 mod server;
 mod tables;

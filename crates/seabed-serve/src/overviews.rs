@@ -6,14 +6,15 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
-use rayon::ThreadPoolBuilder;
 use seabed::observer::{Observer, Progress};
 use seabed_lab::{EdgeMatrix, Lab, LabError, Overview};
 use seabed_report::run_html;
 use serde_json::json;
 use tokio::sync::watch;
 
+use crate::background::in_the_background;
 use crate::events::Events;
 use crate::failure::Failure;
 use crate::library::Campaign;
@@ -23,6 +24,8 @@ pub struct WorkedOut {
     pub version: String,
     /// What there is to tell, or why nothing can be told.
     pub overview: Result<Overview, Failure>,
+    /// How long that took.
+    pub took: Duration,
     /// What was believed before each proposal, by the number of the belief.
     pub before: HashMap<i64, Arc<Before>>,
     report: OnceLock<Option<Vec<u8>>>,
@@ -87,6 +90,11 @@ impl Overviews {
         Ok(current)
     }
 
+    /// Will it take longer than this, if it takes as long as the last time?
+    pub fn takes_longer(campaign: &Campaign, moment: Duration) -> bool {
+        campaign.worked_out().is_some_and(|known| known.took > moment)
+    }
+
     /// Asks for everything about a campaign to be worked out.
     pub fn ask(&self, campaign: &Arc<Campaign>) {
         let mut queue = self.queue();
@@ -98,7 +106,7 @@ impl Overviews {
 
     /// Works until the server ends, in one thread: fits need the others, and answers must not wait behind it.
     pub fn work(&self) {
-        let threads = ThreadPoolBuilder::new().num_threads(1).build();
+        let threads = in_the_background(1);
         loop {
             let campaign = {
                 let mut queue = self.queue();
@@ -141,6 +149,7 @@ impl Overviews {
         if earlier.as_ref().is_some_and(|known| known.version == version) {
             return Ok(());
         }
+        let clock = Instant::now();
         let mut before = HashMap::new();
         for proposal in &lab.state()?.proposals {
             let known = earlier.as_ref().and_then(|earlier| earlier.before.get(&proposal.belief).cloned());
@@ -154,7 +163,8 @@ impl Overviews {
             before.insert(proposal.belief, known);
         }
         let overview = Ok(lab.overview(observer)?);
-        let known = WorkedOut { version, overview, before, report: OnceLock::new() };
+        let (took, report) = (clock.elapsed(), OnceLock::new());
+        let known = WorkedOut { version, overview, took, before, report };
         let known = self.publish(campaign, known);
         // Nobody waits for the report, and it is there when somebody asks; that of a later version will be asked for.
         if lab.version()? == known.version {
@@ -165,11 +175,8 @@ impl Overviews {
 
     fn give_up(&self, campaign: &Campaign, failure: Failure) {
         let version = campaign.read(|lab| Ok(lab.version()?)).unwrap_or_default();
-        let before = HashMap::new();
-        self.publish(
-            campaign,
-            WorkedOut { version, overview: Err(failure), before, report: OnceLock::new() },
-        );
+        let (took, before, report) = Default::default();
+        self.publish(campaign, WorkedOut { version, overview: Err(failure), took, before, report });
     }
 
     fn publish(&self, campaign: &Campaign, known: WorkedOut) -> Arc<WorkedOut> {

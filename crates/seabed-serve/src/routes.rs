@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use crate::beliefs;
 use crate::call::{Answer, Call};
 use crate::changes;
 use crate::failure::Failure;
 use crate::looks;
+use crate::measurements;
+use crate::proposals;
 use crate::tables;
 
 /// How a route is asked for.
@@ -66,27 +69,27 @@ pub static ROUTES: &[Route] = &[
     post("/api/v1/campaigns", Content::Json, changes::create),
     post("/api/v1/preview", Content::File, tables::preview),
     get("/api/v1/campaigns/{campaign}", looks::campaign),
-    told("/api/v1/campaigns/{campaign}/status", A_MOMENT, looks::status),
-    get("/api/v1/campaigns/{campaign}/data", looks::data),
+    told("/api/v1/campaigns/{campaign}/status", A_MOMENT, beliefs::status),
+    get("/api/v1/campaigns/{campaign}/data", measurements::data),
     post("/api/v1/campaigns/{campaign}/data", Content::File, changes::add),
     post("/api/v1/campaigns/{campaign}/fit", Content::Json, changes::fit),
-    get("/api/v1/campaigns/{campaign}/proposals", looks::proposals),
+    get("/api/v1/campaigns/{campaign}/proposals", proposals::proposals),
     post("/api/v1/campaigns/{campaign}/proposals", Content::Json, changes::propose),
-    told("/api/v1/campaigns/{campaign}/proposals/{proposal}", A_MOMENT, looks::proposal),
-    get("/api/v1/campaigns/{campaign}/proposals/{proposal}/form", looks::form),
+    told("/api/v1/campaigns/{campaign}/proposals/{proposal}", A_MOMENT, proposals::proposal),
+    get("/api/v1/campaigns/{campaign}/proposals/{proposal}/form", proposals::form),
     post("/api/v1/campaigns/{campaign}/results", Content::Json, changes::results),
     post("/api/v1/campaigns/{campaign}/forms", Content::File, changes::record_form),
     post("/api/v1/campaigns/{campaign}/amend", Content::Json, changes::amend),
     post("/api/v1/campaigns/{campaign}/abandon", Content::Json, changes::abandon),
     post("/api/v1/campaigns/{campaign}/undo", Content::Json, changes::undo),
     get("/api/v1/campaigns/{campaign}/history", looks::history),
-    get("/api/v1/campaigns/{campaign}/experiments", looks::experiments),
-    told("/api/v1/campaigns/{campaign}/edges", A_MOMENT, looks::edges),
-    told("/api/v1/campaigns/{campaign}/edges/history", A_MOMENT, looks::edge_history),
-    get("/api/v1/campaigns/{campaign}/pair", looks::pair),
-    told("/api/v1/campaigns/{campaign}/effects", A_MOMENT, looks::effects),
-    told("/api/v1/campaigns/{campaign}/checks", A_MOMENT, looks::checks),
-    told("/api/v1/campaigns/{campaign}/report", FOR_A_DOCUMENT, looks::report),
+    get("/api/v1/campaigns/{campaign}/experiments", measurements::experiments),
+    told("/api/v1/campaigns/{campaign}/edges", A_MOMENT, beliefs::edges),
+    told("/api/v1/campaigns/{campaign}/edges/history", A_MOMENT, beliefs::edge_history),
+    get("/api/v1/campaigns/{campaign}/pair", measurements::pair),
+    told("/api/v1/campaigns/{campaign}/effects", A_MOMENT, beliefs::effects),
+    told("/api/v1/campaigns/{campaign}/checks", A_MOMENT, beliefs::checks),
+    told("/api/v1/campaigns/{campaign}/report", FOR_A_DOCUMENT, beliefs::report),
     get("/api/v1/campaigns/{campaign}/export", looks::export),
     get("/api/v1/campaigns/{campaign}/backup", looks::backup),
     get("/api/v1/jobs", looks::jobs),

@@ -57,6 +57,9 @@ const MOST_CONNECTIONS: usize = 1000;
 /// After the system has refused a connection: it may have no more files to give.
 const REFUSED: Duration = Duration::from_millis(100);
 
+/// Who waits so long wants everything, whatever it takes.
+const LONG: Duration = Duration::from_secs(1);
+
 /// How long a request may wait for what is being worked out, in seconds.
 const LONGEST_WAIT: f64 = 600.0;
 
@@ -318,7 +321,8 @@ async fn handled(server: Arc<Server>, route: &'static Route, request: Request) -
 
 /// Waits until what takes long is worked out about the campaign, but no longer than usual or than the query says.
 async fn worked_out(call: &Call, usual: Duration) -> Result<(), Failure> {
-    let longest = match call.parsed::<f64>("wait")? {
+    let asked = call.parsed::<f64>("wait")?;
+    let longest = match asked {
         None => usual,
         Some(seconds) if (0.0..=LONGEST_WAIT).contains(&seconds) => Duration::from_secs_f64(seconds),
         Some(_) => return Err(Failure::malformed(format!("wait: from 0 to {LONGEST_WAIT} seconds"))),
@@ -328,7 +332,12 @@ async fn worked_out(call: &Call, usual: Duration) -> Result<(), Failure> {
     let current = async {
         loop {
             let (server, campaign) = (server.clone(), campaign.to_string());
-            let look = move || server.overviews.is_current(&server.library.find(&campaign)?);
+            let look = move || {
+                let campaign = server.library.find(&campaign)?;
+                // There is no use in waiting a moment for what takes long.
+                let vain = asked.is_none() && usual < LONG && Overviews::takes_longer(&campaign, usual);
+                Ok::<bool, Failure>(server.overviews.is_current(&campaign)? || vain)
+            };
             match tokio::task::spawn_blocking(look).await {
                 Ok(Ok(false)) => {}
                 // What is wrong, the handler says.
