@@ -132,7 +132,8 @@ impl Lab {
             let what = format!("{} rows of {file}", rows.len());
             let action = change.action("add", &what, &options.note)?;
             let count = rows.len();
-            let source = Source { action, file: file.clone(), sha256: sha256.clone(), rows: Arc::new(rows) };
+            let (rows, sha256) = (Arc::new(rows), sha256.clone());
+            let source = Source { action, file: file.clone(), sha256, rows, interventional, incomplete };
             change.source(action, &source, state.variables.names(), observer)?;
             let (action, warnings) = (Some(action), told);
             Ok(Added { action, rows: count, known, interventional, incomplete, notes, warnings })

@@ -99,16 +99,21 @@ fn sources(
                 id,
                 rows,
                 row.get::<_, Option<String>>(5)?,
-                Source { action, file, sha256, rows: Arc::default() },
+                Source { action, file, sha256, rows: Arc::default(), interventional: 0, incomplete: 0 },
             ))
         },
     )?;
     let mut sources = Vec::with_capacity(found.len());
     for (id, count, fingerprint, mut source) in found {
-        source.rows = match before.and_then(|before| before.rows_of(source.action, &fingerprint)) {
-            Some(rows) => rows,
-            None => Arc::new(measured(connection, id, names)?),
-        };
+        match before.and_then(|before| before.source_of(source.action, &fingerprint)) {
+            Some(known) => source = known,
+            None => {
+                let rows = measured(connection, id, names)?;
+                source.interventional = rows.iter().filter(|row| !row.targets.is_empty()).count();
+                source.incomplete = rows.iter().filter(|row| !row.is_complete()).count();
+                source.rows = Arc::new(rows);
+            }
+        }
         if source.rows.len() as i64 != count {
             let problem = format!("{} rows of {} found, expected {count}", source.rows.len(), source.file);
             return Err(Unreadable::Content(problem));

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::digest::{self, Kept};
 use super::load::{Unreadable, load_as_written};
-use super::state::{Row, State};
+use super::state::{Source, State};
 
 /// What the connections of a process know of one file.
 #[derive(Clone, Default)]
@@ -60,13 +60,12 @@ impl Read {
         &self.kept
     }
 
-    /// The rows of the data file that an action with this fingerprint brought.
-    pub(super) fn rows_of(&self, action: i64, fingerprint: &Option<String>) -> Option<Arc<Vec<Row>>> {
+    /// The data file that an action with this fingerprint brought.
+    pub(super) fn source_of(&self, action: i64, fingerprint: &Option<String>) -> Option<Source> {
         let at = self.kept.binary_search_by_key(&action, |(known, _)| *known).ok()?;
         if self.kept[at].1 != *fingerprint {
             return None;
         }
-        let source = self.state.sources.iter().find(|source| source.action == action)?;
-        Some(source.rows.clone())
+        self.state.sources.iter().find(|source| source.action == action).cloned()
     }
 }

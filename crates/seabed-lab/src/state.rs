@@ -80,6 +80,10 @@ pub struct Source {
     pub sha256: String,
     /// Its rows; never changed, so later states share them.
     pub rows: Arc<Vec<Row>>,
+    /// How many of them are under interventions.
+    pub interventional: usize,
+    /// How many of them have missing values.
+    pub incomplete: usize,
 }
 
 /// A batch that was proposed.
@@ -194,8 +198,24 @@ impl State {
 
     /// Every measurement in force: data files first, then experiments.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
-        let records = self.live().flat_map(|experiment| experiment.measured().map(|(_, record)| &record.row));
-        self.sources.iter().flat_map(|source| source.rows.iter()).chain(records)
+        self.sources.iter().flat_map(|source| source.rows.iter()).chain(self.recorded())
+    }
+
+    /// Measurements in force under interventions. Counted by file: there may be millions of cells.
+    pub fn interventional(&self) -> usize {
+        let added: usize = self.sources.iter().map(|source| source.interventional).sum();
+        added + self.recorded().filter(|row| !row.targets.is_empty()).count()
+    }
+
+    /// Measurements in force with missing values.
+    pub fn incomplete(&self) -> usize {
+        let added: usize = self.sources.iter().map(|source| source.incomplete).sum();
+        added + self.recorded().filter(|row| !row.is_complete()).count()
+    }
+
+    /// Measurements of experiments.
+    fn recorded(&self) -> impl Iterator<Item = &Row> {
+        self.live().flat_map(|experiment| experiment.measured().map(|(_, record)| &record.row))
     }
 
     /// Experiments in force.

@@ -257,8 +257,8 @@ impl Lab {
         let (certain, uncertain) = belief.map_or((Vec::new(), Vec::new()), edges);
         Ok(Summary {
             rows: state.rows().count(),
-            interventional: state.rows().filter(|row| !row.targets.is_empty()).count(),
-            incomplete: state.rows().filter(|row| !row.is_complete()).count(),
+            interventional: state.interventional(),
+            incomplete: state.incomplete(),
             pending: pending.collect(),
             failed: state.live().map(failures).sum(),
             rounds: rounds.collect::<Result<_, LabError>>()?,

@@ -114,7 +114,7 @@ pub fn edge_history(call: &Call) -> Result<Answer, Failure> {
         if let Some(all) = fresh.and_then(|overview| overview.edges.as_ref()) {
             let at = state.actions.last().map_or("", |action| &action.at);
             rounds.push(json!({
-                "proposal": null, "at": at, "rows": state.rows().filter(|row| row.is_complete()).count(),
+                "proposal": null, "at": at, "rows": state.rows().count() - state.incomplete(),
                 "there": all[from][to], "back": all[to][from],
             }));
         }
