@@ -5,7 +5,7 @@ use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 /// So much lower that an answer hardly notices, and so little that other programs do not stop the work.
 #[cfg(target_os = "linux")]
-const STEP_BACK: i32 = 10;
+const STEP_BACK: i32 = 5;
 
 /// A pool of this many threads.
 pub fn in_the_background(threads: usize) -> Result<ThreadPool, ThreadPoolBuildError> {
