@@ -66,16 +66,20 @@ fn with_data(client: &Client) {
     good(&client.post("/api/v1/campaigns/cells/data?name=data.csv", table));
 }
 
+/// A fit that takes so long that a test can do something meanwhile.
+fn long_fit(client: &Client) -> Value {
+    let fit =
+        json!({"posterior": "dibs-linear", "settings": {"particles": 20, "steps": 100_000}, "force": true});
+    good(&client.post("/api/v1/campaigns/cells/fit", fit.to_string()))
+}
+
 /// Killed during a fit and started again, the server goes on with the job from where the campaign has kept it.
 #[test]
 fn a_killed_server_goes_on_with_its_jobs() {
     let folder = tempfile::tempdir().unwrap();
     let Server { mut child, client, .. } = started(folder.path(), &["cells.lab"]);
     with_data(&client);
-    // Long enough to be killed on its way.
-    let fit =
-        json!({"posterior": "dibs-linear", "settings": {"particles": 20, "steps": 100_000}, "force": true});
-    let job = good(&client.post("/api/v1/campaigns/cells/fit", fit.to_string()));
+    let job = long_fit(&client);
     let path = format!("/api/v1/jobs/{}", job["id"].as_str().unwrap());
     until("it runs", || {
         Some(()).filter(|()| good(&client.get(&path))["progress"]["done"].as_u64() > Some(0))
@@ -95,7 +99,7 @@ fn a_killed_server_goes_on_with_its_jobs() {
     assert!(!folder.path().join(".cells.lab.jobs").exists());
 
     // A proposal that waits is made after the next start, once.
-    good(&client.post("/api/v1/campaigns/cells/fit", fit.to_string()));
+    long_fit(&client);
     let wish = json!({"posterior": "bootstrap", "batch": 2,
         "settings": {"posterior": {"draws": 20}, "design": {"samples": 10}}});
     good(&client.post("/api/v1/campaigns/cells/proposals", wish.to_string()));
@@ -131,9 +135,7 @@ fn a_kill_during_a_fit_as_the_browser_shows_it() {
     let browser = driver.browser(1280, false);
     browser.open(&address);
     browser.wait_for("40 measurements");
-    let fit =
-        json!({"posterior": "dibs-linear", "settings": {"particles": 20, "steps": 100_000}, "force": true});
-    let job = good(&client.post("/api/v1/campaigns/cells/fit", fit.to_string()));
+    let job = long_fit(&client);
     browser.wait("document.querySelector('.job progress')?.value > 0");
     // Long enough for its state to be kept.
     let path = format!("/api/v1/jobs/{}", job["id"].as_str().unwrap());
@@ -166,9 +168,7 @@ fn a_crowd_records(clients: usize, time: Duration) {
     let folder = tempfile::tempdir().unwrap();
     let Server { mut child, client, .. } = started(folder.path(), &["cells.lab"]);
     with_data(&client);
-    let fit =
-        json!({"posterior": "dibs-linear", "settings": {"particles": 20, "steps": 100_000}, "force": true});
-    let job = good(&client.post("/api/v1/campaigns/cells/fit", fit.to_string()));
+    let job = long_fit(&client);
     let (began, recorded) = (Instant::now(), AtomicUsize::new(0));
     thread::scope(|scope| {
         for person in 0..clients {
