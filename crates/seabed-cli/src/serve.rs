@@ -67,9 +67,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let running = start(&options)?;
     let address = running.address();
     let line = if arguments.json {
-        json!({"address": address, "origin": running.origin(), "token": running.token()}).to_string()
+        json!({
+            "address": address, "origin": running.origin(), "token": running.token(), "port": running.port(),
+        })
+        .to_string()
     } else {
-        format!("{address}\nCtrl-C ends it.")
+        // Whoever sets up the proxy must know where to.
+        let proxy = match arguments.behind_proxy {
+            Some(_) => format!("It listens to port {} of {}.\n", running.port(), arguments.address),
+            None => String::new(),
+        };
+        format!("{address}\n{proxy}Ctrl-C ends it.")
     };
     let mut out = io::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|error| Failure::writing(None, error))?;

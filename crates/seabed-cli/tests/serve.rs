@@ -1,13 +1,15 @@
-//! `seabed serve` as a process: started twice, killed during a fit, stopped by Ctrl-C.
+//! `seabed serve` as a process: started twice, killed during a fit, stopped by Ctrl-C, used by many at once.
 #![cfg(unix)]
 
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
+use seabed_testkit::browser::Driver;
 use seabed_testkit::http::{Client, Reply};
 use serde_json::{Value, json};
 
@@ -64,16 +66,20 @@ fn with_data(client: &Client) {
     good(&client.post("/api/v1/campaigns/cells/data?name=data.csv", table));
 }
 
+/// A fit that takes so long that a test can do something meanwhile.
+fn long_fit(client: &Client) -> Value {
+    let fit =
+        json!({"posterior": "dibs-linear", "settings": {"particles": 20, "steps": 100_000}, "force": true});
+    good(&client.post("/api/v1/campaigns/cells/fit", fit.to_string()))
+}
+
 /// Killed during a fit and started again, the server goes on with the job from where the campaign has kept it.
 #[test]
 fn a_killed_server_goes_on_with_its_jobs() {
     let folder = tempfile::tempdir().unwrap();
     let Server { mut child, client, .. } = started(folder.path(), &["cells.lab"]);
     with_data(&client);
-    // Long enough to be killed on its way.
-    let fit =
-        json!({"posterior": "dibs-linear", "settings": {"particles": 20, "steps": 100_000}, "force": true});
-    let job = good(&client.post("/api/v1/campaigns/cells/fit", fit.to_string()));
+    let job = long_fit(&client);
     let path = format!("/api/v1/jobs/{}", job["id"].as_str().unwrap());
     until("it runs", || {
         Some(()).filter(|()| good(&client.get(&path))["progress"]["done"].as_u64() > Some(0))
@@ -93,7 +99,7 @@ fn a_killed_server_goes_on_with_its_jobs() {
     assert!(!folder.path().join(".cells.lab.jobs").exists());
 
     // A proposal that waits is made after the next start, once.
-    good(&client.post("/api/v1/campaigns/cells/fit", fit.to_string()));
+    long_fit(&client);
     let wish = json!({"posterior": "bootstrap", "batch": 2,
         "settings": {"posterior": {"draws": 20}, "design": {"samples": 10}}});
     good(&client.post("/api/v1/campaigns/cells/proposals", wish.to_string()));
@@ -117,6 +123,115 @@ fn a_killed_server_goes_on_with_its_jobs() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
+}
+
+/// Who looks at a fit while the server is killed is told so, and sees it go on after the next start.
+#[test]
+fn a_kill_during_a_fit_as_the_browser_shows_it() {
+    let Some(driver) = Driver::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let Server { mut child, client, address } = started(folder.path(), &["cells.lab"]);
+    with_data(&client);
+    let browser = driver.browser(1280, false);
+    browser.open(&address);
+    browser.wait_for("40 measurements");
+    let job = long_fit(&client);
+    browser.wait("document.querySelector('.job progress')?.value > 0");
+    // Long enough for its state to be kept.
+    let path = format!("/api/v1/jobs/{}", job["id"].as_str().unwrap());
+    until("its state is kept", || {
+        Some(()).filter(|()| good(&client.get(&path))["seconds"].as_f64() > Some(6.0))
+    });
+    let reached = good(&client.get(&path))["progress"]["done"].as_u64().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    browser.wait("!document.getElementById('offline').hidden");
+    browser.wait_for("The server does not answer");
+
+    // At the same address, but with another token: the page says what to do.
+    let port = client.host.rsplit(':').next().unwrap().to_string();
+    let Server { mut child, client, address } = started(folder.path(), &["cells.lab", "--port", &port]);
+    browser.wait_for("The server was started anew");
+    browser.open(&address);
+    browser.wait("document.querySelector('.job progress')?.value > 0");
+    let again = good(&client.get(&path));
+    assert_eq!(again["state"], "running");
+    assert!(again["progress"]["done"].as_u64() > Some(reached / 4), "{reached} before, {again} now");
+    browser.click("#stop-job");
+    browser.wait_for("Stopped. Ask for the same again");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Many record at once, and some look, for a while: nothing is lost, nothing is there twice, and the file is sound.
+fn a_crowd_records(clients: usize, time: Duration) {
+    let folder = tempfile::tempdir().unwrap();
+    let Server { mut child, client, .. } = started(folder.path(), &["cells.lab"]);
+    with_data(&client);
+    let job = long_fit(&client);
+    let (began, recorded) = (Instant::now(), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for person in 0..clients {
+            let (client, recorded) = (&client, &recorded);
+            scope.spawn(move || {
+                let who = format!("person {person}");
+                for k in 0.. {
+                    if began.elapsed() > time {
+                        break;
+                    }
+                    let row = json!({"values": {"a": person, "b": k, "c": 0.5}, "targets": ["a"]});
+                    let key = format!("{person} {k}");
+                    let headers = [("Idempotency-Key", key.as_str()), ("Seabed-Who", who.as_str())];
+                    let body = json!({"rows": [row]}).to_string();
+                    let send =
+                        || client.send("POST", "/api/v1/campaigns/cells/results", &headers, body.as_bytes());
+                    let answer = good(&send());
+                    assert_eq!(answer["done"], 1, "{answer}");
+                    recorded.fetch_add(1, Ordering::Relaxed);
+                    // Now and then the answer gets lost.
+                    if k % 5 == 0 {
+                        assert_eq!(good(&send())["action"], answer["action"]);
+                    }
+                    if k % 7 == 0 {
+                        good(&client.get("/api/v1/campaigns/cells"));
+                    }
+                }
+            });
+        }
+    });
+    let recorded = recorded.into_inner();
+    assert!(recorded >= clients, "{recorded}");
+    good(&client.post(&format!("/api/v1/jobs/{}/stop", job["id"].as_str().unwrap()), ""));
+    let campaign = good(&client.get("/api/v1/campaigns/cells"));
+    assert_eq!(campaign["rows"], 40 + recorded);
+    let history = good(&client.get("/api/v1/campaigns/cells/history"));
+    assert_eq!(history["actions"].as_array().unwrap().len(), 2 + recorded);
+    // Killed, and not ended properly: what was answered is in the file.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let check = Command::new(env!("CARGO_BIN_EXE_seabed"))
+        .current_dir(folder.path())
+        .args(["lab", "check", "cells.lab"])
+        .output()
+        .unwrap();
+    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
+    let Server { mut child, client, .. } = started(folder.path(), &["cells.lab"]);
+    assert_eq!(good(&client.get("/api/v1/campaigns/cells"))["rows"], 40 + recorded);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    println!("{clients} clients recorded {recorded} results in {:?}; lab check passes", began.elapsed());
+}
+
+#[test]
+fn a_crowd_records_for_a_moment() {
+    a_crowd_records(64, Duration::from_secs(3));
+}
+
+/// `cargo test -p seabed-cli --test serve -- --ignored --nocapture crowd`
+#[test]
+#[ignore = "a minute; what the ordinary one does, for longer"]
+fn a_crowd_records_for_a_minute() {
+    a_crowd_records(64, Duration::from_secs(60));
 }
 
 /// A second start is refused with the address of the first, for the file as for its folder; Ctrl-C ends the first cleanly.

@@ -54,6 +54,9 @@ pub struct BeliefSummary {
 /// How often a long fit saves its state.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(5);
 
+/// Saving takes at most one part in so many of the time: meanwhile nobody else can write, and large states take long.
+const SHARE: u32 = 40;
+
 /// The final state of the newest fit is stored under this key among the unfinished ones: the next fit reuses its scores.
 fn newest() -> String {
     format!("newest by algorithm {ALGORITHM}")
@@ -191,8 +194,8 @@ impl Lab {
         Ok(Belief { id, summary: self.parsed_summary(id, &summary)?, ensemble, graphs: None })
     }
 
-    /// The summary of a belief by its number.
-    pub(super) fn summary_of(&self, id: i64) -> Result<BeliefSummary, LabError> {
+    /// The summary of a belief by its number, as a [`Proposal`](super::Proposal) has it.
+    pub fn summary_of(&self, id: i64) -> Result<BeliefSummary, LabError> {
         self.parsed_summary(id, &self.summary_numbered(id)?)
     }
 
@@ -213,13 +216,17 @@ struct Checkpointer<'a> {
 
 struct Checkpoints<'a> {
     lab: &'a mut Lab,
-    last: Instant,
+    next: Instant,
     failed: Option<LabError>,
 }
 
 impl<'a> Checkpointer<'a> {
     fn new(lab: &'a mut Lab, key: &'a str, observer: &'a dyn Observer) -> Self {
-        Self { observer, key, inner: Mutex::new(Checkpoints { lab, last: Instant::now(), failed: None }) }
+        Self {
+            observer,
+            key,
+            inner: Mutex::new(Checkpoints { lab, next: Instant::now() + CHECKPOINT_EVERY, failed: None }),
+        }
     }
 
     /// Why the fit was stopped, if the file could not be written.
@@ -235,9 +242,10 @@ impl Observer for Checkpointer<'_> {
 
     fn checkpoint(&self, state: &dyn Fn() -> String) -> bool {
         let Ok(mut checkpoints) = self.inner.lock() else { return false };
-        if checkpoints.last.elapsed() >= CHECKPOINT_EVERY {
-            checkpoints.last = Instant::now();
+        let began = Instant::now();
+        if began >= checkpoints.next {
             checkpoints.failed = checkpoints.lab.store_unfinished(self.key, &state()).err();
+            checkpoints.next = Instant::now() + CHECKPOINT_EVERY.max(SHARE * began.elapsed());
         }
         checkpoints.failed.is_none()
     }

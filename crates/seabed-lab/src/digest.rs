@@ -1,6 +1,8 @@
 //! A fingerprint of everything that an action wrote, and of what was learned, stored with it, so that changes on the disk are
 //! noticed.
 
+use std::collections::HashSet;
+
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use sha2::{Digest, Sha256};
@@ -36,21 +38,25 @@ fn store(connection: &Connection, action: i64, digest: &str) -> rusqlite::Result
     connection.execute("UPDATE action SET digest = ?2 WHERE id = ?1", (action, digest)).map(|_| ())
 }
 
+/// The actions with their fingerprints.
+pub(super) type Kept = Vec<(i64, Option<String>)>;
+
 /// All fingerprints together: they change whenever what was written does.
-pub(super) fn of_all(connection: &Connection) -> rusqlite::Result<String> {
+pub(super) fn of_all(kept: &Kept) -> String {
     let mut hash = Sha256::new();
-    for (action, kept) in kept(connection)? {
+    for (action, kept) in kept {
         hash.update(format!("{action} {}\n", kept.as_deref().unwrap_or("")));
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The actions whose rows have changed since.
-pub(super) fn altered(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
+/// The actions whose rows have changed since, of those that `seen` does not have with the same fingerprint.
+pub(super) fn altered(connection: &Connection, seen: &Kept) -> rusqlite::Result<Vec<i64>> {
+    let seen: HashSet<&(i64, Option<String>)> = seen.iter().collect();
     let mut altered = Vec::new();
-    for (action, kept) in kept(connection)? {
-        if kept != Some(digest(connection, action, &WRITTEN)?) {
-            altered.push(action);
+    for action in kept(connection)? {
+        if !seen.contains(&action) && action.1 != Some(digest(connection, action.0, &WRITTEN)?) {
+            altered.push(action.0);
         }
     }
     Ok(altered)
@@ -92,9 +98,9 @@ pub(super) fn problem_of_belief(belief: i64) -> String {
     format!("the summary of belief {belief} was changed afterwards")
 }
 
-/// The actions with their fingerprints.
-fn kept(connection: &Connection) -> rusqlite::Result<Vec<(i64, Option<String>)>> {
-    let mut query = connection.prepare("SELECT id, digest FROM action ORDER BY id")?;
+/// The actions with their fingerprints, as the file has them.
+pub(super) fn kept(connection: &Connection) -> rusqlite::Result<Kept> {
+    let mut query = connection.prepare_cached("SELECT id, digest FROM action ORDER BY id")?;
     query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
@@ -147,12 +153,12 @@ mod tests {
         file.execute_batch("UPDATE action SET note = 'edited' WHERE id = 3").unwrap();
         seal_anew(&file, 1).unwrap();
         file.execute_batch(include_str!("version_3.sql")).unwrap();
-        assert_eq!(altered(&file).unwrap(), [1, 2, 3]);
+        assert_eq!(altered(&file, &Vec::new()).unwrap(), [1, 2, 3]);
         seal_anew(&file, 2).unwrap();
-        assert_eq!(altered(&file).unwrap(), [3]);
+        assert_eq!(altered(&file, &Vec::new()).unwrap(), [3]);
         file.execute_batch("UPDATE campaign SET seed = 8; UPDATE action SET undone = NULL WHERE id = 2;")
             .unwrap();
-        assert_eq!(altered(&file).unwrap(), [1, 2, 3]);
+        assert_eq!(altered(&file, &Vec::new()).unwrap(), [1, 2, 3]);
     }
 
     /// A file of version 2 gets the table of requests, and is sound.

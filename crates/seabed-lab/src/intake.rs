@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use seabed::data::{
     DataError, Numbers, ObservedReader, Place, ReadOptions, STANDARD_INPUT, Sheet, SheetRow,
@@ -131,7 +132,8 @@ impl Lab {
             let what = format!("{} rows of {file}", rows.len());
             let action = change.action("add", &what, &options.note)?;
             let count = rows.len();
-            let source = Source { action, file: file.clone(), sha256: sha256.clone(), rows };
+            let (rows, sha256) = (Arc::new(rows), sha256.clone());
+            let source = Source { action, file: file.clone(), sha256, rows, interventional, incomplete };
             change.source(action, &source, state.variables.names(), observer)?;
             let (action, warnings) = (Some(action), told);
             Ok(Added { action, rows: count, known, interventional, incomplete, notes, warnings })
@@ -368,7 +370,12 @@ const UNIT_ERROR: f64 = 30.0;
 /// What is unusual about new rows, given with their numbers in the file, compared with known ones.
 pub(super) fn warnings(rows: &[(usize, &Row)], state: &State) -> Vec<String> {
     let mut warnings = Vec::new();
-    for (node, variable) in state.variables.list().iter().enumerate() {
+    // Row by row, as they are in memory.
+    let mut columns: Vec<Vec<f64>> = vec![Vec::new(); state.variables.list().len()];
+    for row in state.rows() {
+        columns.iter_mut().zip(&row.cells).for_each(|(column, cell)| column.extend(*cell));
+    }
+    for (node, (variable, known)) in state.variables.list().iter().zip(&columns).enumerate() {
         let name = &variable.name;
         let set = |row: &Row| row.targets.contains(&node);
         let values = |which: bool| {
@@ -404,8 +411,7 @@ pub(super) fn warnings(rows: &[(usize, &Row)], state: &State) -> Vec<String> {
                 ));
             }
         }
-        let known: Vec<f64> = state.rows().filter_map(|row| row.cells[node]).collect();
-        warnings.extend(unit_error(&measured, &known, variable.bounds).map(|problem| {
+        warnings.extend(unit_error(&measured, known, variable.bounds).map(|problem| {
             let unit = if variable.unit.is_empty() {
                 String::new()
             } else {
@@ -440,8 +446,11 @@ fn unit_error(new: &[(usize, f64)], known: &[f64], bounds: Option<[f64; 2]>) -> 
 
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+    let middle = values.len() / 2;
+    if values.is_empty() {
+        return None;
+    }
+    Some(*values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //!
 //! - `variables`: units, transforms, what can be set, what is known;
 //! - `open`: creating and opening files, recognising what is not a campaign; `load` and `store`: all other SQL;
+//!   `memory`: what the connections of a process share;
 //!   `digest`: fingerprints of what was written;
 //! - `state`: the campaign in memory, as every decision sees it;
 //! - `signature`: who asked for a change, and by which request;
@@ -24,6 +25,7 @@ mod export;
 mod form;
 mod intake;
 mod load;
+mod memory;
 mod open;
 mod propose;
 mod record;
@@ -54,12 +56,13 @@ pub use database_error::DatabaseError;
 pub use effects::LabEffect;
 pub use form::{FormRow, experiment_name, is_blank_form, write_form};
 pub use intake::{AddOptions, Added};
+pub use memory::Memory;
 pub use propose::{ProposalRequest, Proposed};
 pub use record::{Correction, Recorded};
 pub use signature::Signature;
 pub use spreadsheet::{harmless_cell, original_cell};
 pub use state::{Action, Experiment, Proposal, Record, Row, Settings, Source, State, Status};
-pub use status::{Edge, EdgeMatrix, PendingOutcome, RoundSummary, Summary};
+pub use status::{Edge, EdgeMatrix, Overview, PendingOutcome, RoundSummary, Summary};
 pub use time::now;
 pub use variables::{RESERVED, Transform, Variable, Variables, draft, four_digits, variables_file};
 
@@ -71,6 +74,8 @@ pub struct Lab {
     copy: Option<tempfile::TempDir>,
     signature: Signature,
     seen: RefCell<Option<store::Seen>>,
+    told: RefCell<Option<store::Told>>,
+    memory: Memory,
 }
 
 /// What was undone.

@@ -1,6 +1,7 @@
 //! Reads the campaign from its file: everything in force, as a plain value. Nothing here writes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rusqlite::{Connection, Row as SqlRow};
 use seabed::data::{TARGET_SEPARATOR, position};
@@ -8,6 +9,7 @@ use seabed::graph::Node;
 use serde::de::DeserializeOwned;
 
 use super::LabError;
+use super::memory::Read;
 use super::state::{Action, Experiment, Proposal, Record, Row, Source, State, Status};
 use super::variables::Variables;
 
@@ -35,16 +37,21 @@ pub(super) fn unreadable(path: &std::path::Path, error: Unreadable) -> LabError 
     }
 }
 
-/// As [`load`], after a look at the fingerprint of every action: a digit that changes on the disk is still a number.
-pub(super) fn load_as_written(connection: &Connection) -> Result<State, Unreadable> {
-    match super::digest::altered(connection)?.first() {
+/// As [`load`], after a look at the fingerprint of every action: a digit that changes on the disk is still a number. What was
+/// read before, and looked at then, is taken over.
+pub(super) fn load_as_written(connection: &Connection, before: Option<&Read>) -> Result<State, Unreadable> {
+    let altered = match before {
+        Some(before) => super::digest::altered(connection, before.kept())?,
+        None => super::digest::altered(connection, &Vec::new())?,
+    };
+    match altered.first() {
         Some(action) => Err(Unreadable::Content(super::digest::problem(*action))),
-        None => load(connection),
+        None => load(connection, before),
     }
 }
 
 /// Everything in force, and the history.
-pub(super) fn load(connection: &Connection) -> Result<State, Unreadable> {
+pub(super) fn load(connection: &Connection, before: Option<&Read>) -> Result<State, Unreadable> {
     let seed: i64 = connection.query_row("SELECT seed FROM campaign", [], |row| row.get(0))?;
     let actions = list(
         connection,
@@ -66,7 +73,7 @@ pub(super) fn load(connection: &Connection) -> Result<State, Unreadable> {
     let names = variables.names().clone();
     Ok(State {
         seed: seed as u64,
-        sources: sources(connection, &names)?,
+        sources: sources(connection, &names, before)?,
         proposals: proposals(connection, &names)?,
         experiments: experiments(connection, &names)?,
         actions,
@@ -75,31 +82,38 @@ pub(super) fn load(connection: &Connection) -> Result<State, Unreadable> {
     })
 }
 
-fn sources(connection: &Connection, names: Names<'_>) -> Result<Vec<Source>, Unreadable> {
+fn sources(
+    connection: &Connection,
+    names: Names<'_>,
+    before: Option<&Read>,
+) -> Result<Vec<Source>, Unreadable> {
     let found = list(
         connection,
-        "SELECT source.id, action, file, sha256, rows FROM source JOIN action ON action.id = action \
+        "SELECT source.id, action, file, sha256, rows, digest FROM source JOIN action ON action.id = action \
          WHERE undone IS NULL ORDER BY source.id",
         |row| {
             let id: i64 = row.get(0)?;
             let (action, file, sha256) = (row.get(1)?, row.get(2)?, row.get(3)?);
             let rows: i64 = row.get(4)?;
-            Ok((id, rows, Source { action, file, sha256, rows: Vec::new() }))
+            Ok((
+                id,
+                rows,
+                row.get::<_, Option<String>>(5)?,
+                Source { action, file, sha256, rows: Arc::default(), interventional: 0, incomplete: 0 },
+            ))
         },
     )?;
-    let mut rows: BTreeMap<i64, Vec<Row>> = BTreeMap::new();
-    let texts = list(
-        connection,
-        "SELECT source, targets, cells FROM measured JOIN source ON source.id = source \
-         JOIN action ON action.id = action WHERE undone IS NULL ORDER BY measured.id",
-        |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?)),
-    )?;
-    for (source, targets, cells) in texts {
-        rows.entry(source).or_default().push(row(&targets, &cells, names)?);
-    }
     let mut sources = Vec::with_capacity(found.len());
-    for (id, count, mut source) in found {
-        source.rows = rows.remove(&id).unwrap_or_default();
+    for (id, count, fingerprint, mut source) in found {
+        match before.and_then(|before| before.source_of(source.action, &fingerprint)) {
+            Some(known) => source = known,
+            None => {
+                let rows = measured(connection, id, names)?;
+                source.interventional = rows.iter().filter(|row| !row.targets.is_empty()).count();
+                source.incomplete = rows.iter().filter(|row| !row.is_complete()).count();
+                source.rows = Arc::new(rows);
+            }
+        }
         if source.rows.len() as i64 != count {
             let problem = format!("{} rows of {} found, expected {count}", source.rows.len(), source.file);
             return Err(Unreadable::Content(problem));
@@ -107,6 +121,18 @@ fn sources(connection: &Connection, names: Names<'_>) -> Result<Vec<Source>, Unr
         sources.push(source);
     }
     Ok(sources)
+}
+
+/// The rows of a data file.
+fn measured(connection: &Connection, source: i64, names: Names<'_>) -> Result<Vec<Row>, Unreadable> {
+    let mut query =
+        connection.prepare_cached("SELECT targets, cells FROM measured WHERE source = ?1 ORDER BY id")?;
+    let mut found = query.query([source])?;
+    let mut rows = Vec::new();
+    while let Some(texts) = found.next()? {
+        rows.push(row(&texts.get::<_, String>(0)?, &texts.get::<_, String>(1)?, names)?);
+    }
+    Ok(rows)
 }
 
 fn proposals(connection: &Connection, names: Names<'_>) -> Result<Vec<Proposal>, Unreadable> {

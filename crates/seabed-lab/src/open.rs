@@ -1,7 +1,6 @@
 //! Creating and opening campaign files: files that are not campaigns, are damaged or have a later version are recognised
 //! before anything could be written to them.
 
-use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,6 +8,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+use super::memory::Memory;
 use super::signature::Signature;
 use super::variables::Variables;
 use super::{Lab, LabError, digest, time};
@@ -66,11 +66,17 @@ impl Lab {
     /// Opens a campaign; where another process writes to it, waits up to `wait`. One that cannot be written to, because its
     /// folder or its disk is read-only, can be read all the same: from a copy, which is gone when it is closed.
     pub fn open(path: &Path, wait: Duration) -> Result<Self, LabError> {
+        Self::open_sharing(path, wait, &Memory::default())
+    }
+
+    /// As [`Lab::open`], for a process with several connections to the same file: the file is looked through by the first only,
+    /// and what one has read, the others need not read.
+    pub fn open_sharing(path: &Path, wait: Duration, memory: &Memory) -> Result<Self, LabError> {
         check_header(path)?;
-        match Self::open_at(path, path, None, wait) {
+        match Self::open_at(path, path, None, wait, memory.clone()) {
             Err(LabError::Database { source, .. }) if source.is_read_only() => {
                 let (copy, place) = copied(path).map_err(LabError::file(path))?;
-                Self::open_at(path, &place, Some(copy), wait)
+                Self::open_at(path, &place, Some(copy), wait, Memory::default())
             }
             opened => opened,
         }
@@ -90,20 +96,24 @@ impl Lab {
         place: &Path,
         copy: Option<tempfile::TempDir>,
         wait: Duration,
+        memory: Memory,
     ) -> Result<Self, LabError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags(place, flags);
         let connection = opened.map_err(|error| classify_sqlite_error(path, error))?;
-        let (signature, seen) = (Signature::default(), RefCell::default());
-        let mut lab = Self { path: path.to_path_buf(), connection, copy, signature, seen };
+        let (signature, seen, told) = Default::default();
+        let mut lab = Self { path: path.to_path_buf(), connection, copy, signature, seen, told, memory };
         lab.connection.busy_timeout(wait).map_err(|error| classify_sqlite_error(path, error))?;
         let version = lab.prepare().map_err(|error| lab.failed(error))?;
         if version > VERSION {
             return Err(LabError::Newer { path: lab.path, found: version, known: VERSION });
         }
-        let problems = lab.problems("quick_check").map_err(|error| lab.failed(error))?;
-        if let Some(problem) = problems.into_iter().next() {
-            return Err(LabError::Damaged { path: lab.path, problem });
+        if lab.memory.is_unchecked() {
+            let problems = lab.problems("quick_check").map_err(|error| lab.failed(error))?;
+            if let Some(problem) = problems.into_iter().next() {
+                return Err(LabError::Damaged { path: lab.path, problem });
+            }
+            lab.memory.note_checked();
         }
         if version < VERSION {
             let migrated = migrate(&mut lab.connection, version);

@@ -222,8 +222,9 @@ fn plan(
         filled.push(parsed);
     }
     // Rows that were not proposed may also have come in a data file.
-    let added = state.sources.iter().flat_map(|source| &source.rows);
-    let mut known_extras = KnownRows::new(extras(state).chain(added));
+    let added = state.sources.iter().flat_map(|source| source.rows.iter());
+    let unplanned = filled.iter().any(|filled| filled.experiment.is_none());
+    let mut known_extras = KnownRows::new(extras(state).chain(added).filter(|_| unplanned));
     for Filled { place, experiment, replicate, status, row } in filled {
         let number = place.row.unwrap_or(0);
         let Some(id) = experiment else {

@@ -8,7 +8,7 @@ use seabed_report::{EffectRow, InformationCurve, Intervention, RunView, Table};
 
 use super::experiment_table::experiment_table;
 use super::state::{Action, Experiment, State};
-use super::status::{RoundSummary, Summary};
+use super::status::{Overview, RoundSummary, Summary};
 use super::{Lab, LabEffect, LabError};
 
 impl Lab {
@@ -17,6 +17,12 @@ impl Lab {
         let state = self.state()?;
         let (summary, belief) = self.summary_of_state(&state)?;
         Ok(belief.map(|belief| view(title, &state, &summary, belief.ensemble.edge_probabilities())))
+    }
+
+    /// As [`Lab::report_view`], from an overview of the campaign as it is now.
+    pub fn report_of(&self, title: String, overview: &Overview) -> Result<Option<RunView>, LabError> {
+        let state = self.state()?;
+        Ok(overview.edges.clone().map(|edges| view(title, &state, &overview.summary, edges)))
     }
 }
 

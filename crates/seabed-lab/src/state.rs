@@ -1,6 +1,7 @@
 //! The campaign in memory: everything in force, on which all decisions and tables are based. No SQL and no files.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use seabed::campaign::Campaign;
 use seabed::data::{Dataset, Names, far_values, traps};
@@ -77,8 +78,12 @@ pub struct Source {
     pub file: String,
     /// Of its content.
     pub sha256: String,
-    /// Its rows.
-    pub rows: Vec<Row>,
+    /// Its rows; never changed, so later states share them.
+    pub rows: Arc<Vec<Row>>,
+    /// How many of them are under interventions.
+    pub interventional: usize,
+    /// How many of them have missing values.
+    pub incomplete: usize,
 }
 
 /// A batch that was proposed.
@@ -193,8 +198,24 @@ impl State {
 
     /// Every measurement in force: data files first, then experiments.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
-        let records = self.live().flat_map(|experiment| experiment.measured().map(|(_, record)| &record.row));
-        self.sources.iter().flat_map(|source| &source.rows).chain(records)
+        self.sources.iter().flat_map(|source| source.rows.iter()).chain(self.recorded())
+    }
+
+    /// Measurements in force under interventions. Counted by file: there may be millions of cells.
+    pub fn interventional(&self) -> usize {
+        let added: usize = self.sources.iter().map(|source| source.interventional).sum();
+        added + self.recorded().filter(|row| !row.targets.is_empty()).count()
+    }
+
+    /// Measurements in force with missing values.
+    pub fn incomplete(&self) -> usize {
+        let added: usize = self.sources.iter().map(|source| source.incomplete).sum();
+        added + self.recorded().filter(|row| !row.is_complete()).count()
+    }
+
+    /// Measurements of experiments.
+    fn recorded(&self) -> impl Iterator<Item = &Row> {
+        self.live().flat_map(|experiment| experiment.measured().map(|(_, record)| &record.row))
     }
 
     /// Experiments in force.
@@ -244,7 +265,12 @@ impl State {
     /// What makes a causal reading of the complete rows, or of experiments with these settings in the laboratory's units, wrong
     /// or fragile: one line each. Variables with a transform are judged as the fit sees them, and called `ln(NAME)`.
     pub fn traps(&self, settings: &[Settings]) -> Vec<String> {
-        let (Some(data), _) = self.data() else { return Vec::new() };
+        self.traps_of_each(&[settings.to_vec()]).pop().unwrap_or_default()
+    }
+
+    /// As [`State::traps`] for each of several batches; what is wrong with the rows is looked for once.
+    pub fn traps_of_each(&self, batches: &[Vec<Settings>]) -> Vec<Vec<String>> {
+        let (Some(data), _) = self.data() else { return vec![Vec::new(); batches.len()] };
         let seen = |variable: &Variable| match variable.transform {
             Transform::None => variable.name.clone(),
             Transform::Log => format!("ln({})", variable.name),
@@ -256,9 +282,12 @@ impl State {
         let data = Dataset::new(names, data.columns().to_vec(), targets).unwrap_or(data);
         let seen =
             |&(node, value): &(Node, f64)| Some((node, self.variables.list()[node].transform.apply(value)?));
-        let mut lines = traps(&data);
-        lines.extend(far_values(&data, settings.iter().flatten().filter_map(seen)));
-        lines
+        let of_rows = traps(&data);
+        let of_batch = |batch: &Vec<Settings>| {
+            let far = far_values(&data, batch.iter().flatten().filter_map(seen));
+            of_rows.iter().cloned().chain(far).collect()
+        };
+        batches.iter().map(of_batch).collect()
     }
 
     /// The complete rows, transformed, and the number of rows left out because a value is missing.

@@ -1,5 +1,7 @@
 //! The status of a campaign: what is pending, what each round taught, and whether more experiments are worthwhile.
 
+use std::collections::HashMap;
+
 use seabed::design::{DesignRecord, Strategy};
 use seabed::observer::Observer;
 use seabed::posterior::PosteriorSettings;
@@ -9,7 +11,7 @@ use super::belief::{Belief, BeliefSummary};
 use super::effects::{LabEffect, effects};
 use super::form::experiment_name;
 use super::propose::{ProposalRequest, as_object, designed};
-use super::state::{State, Status};
+use super::state::{Proposal, State, Status};
 use super::{Lab, LabError};
 
 /// Below this, in nats or squared errors, no batch is worth the effort.
@@ -110,7 +112,71 @@ pub struct Summary {
     pub hardly_worth: Option<bool>,
 }
 
+/// All that takes long to tell about a campaign, for who shows it often.
+#[derive(Clone, Debug)]
+pub struct Overview {
+    /// The status.
+    pub summary: Summary,
+    /// The edge probabilities of the newest belief, or of the last proposal; none before the first fit.
+    pub edges: Option<EdgeMatrix>,
+    /// Does that belief know all rows in force?
+    pub fresh: bool,
+    /// By the number of every proposal: what makes a causal reading of its experiments wrong or fragile.
+    pub warnings: HashMap<i64, Vec<String>>,
+}
+
+impl Summary {
+    /// Takes what takes long from a summary that was made in full.
+    pub fn completed_by(self, full: &Summary) -> Self {
+        let Self { rows, interventional, incomplete, pending, failed, rounds, strategy, .. } = self;
+        Self {
+            rows,
+            interventional,
+            incomplete,
+            pending,
+            failed,
+            rounds,
+            strategy,
+            warnings: full.warnings.clone(),
+            belief: full.belief.clone(),
+            not_yet_learned: full.not_yet_learned,
+            certain: full.certain.clone(),
+            uncertain: full.uncertain.clone(),
+            effects: full.effects.clone(),
+            next_information: full.next_information,
+            next_standard_error: full.next_standard_error,
+            hardly_worth: full.hardly_worth,
+        }
+    }
+}
+
 impl Lab {
+    /// Tells all that takes long at once.
+    pub fn overview(&self, observer: &dyn Observer) -> Result<Overview, LabError> {
+        let state = self.state()?;
+        let (belief, fresh) = self.newest_belief(&state)?;
+        let of_proposal = |proposal: &Proposal| {
+            let mine = state.live().filter(|experiment| experiment.proposal == Some(proposal.id));
+            mine.map(|experiment| experiment.settings.clone()).collect::<Vec<_>>()
+        };
+        let batches: Vec<_> = state.proposals.iter().map(of_proposal).chain([Vec::new()]).collect();
+        let mut warnings = state.traps_of_each(&batches);
+        let of_rows = warnings.pop().unwrap_or_default();
+        let summary = self.summary_with(&state, belief.as_ref(), fresh, of_rows, observer)?;
+        let numbers = state.proposals.iter().map(|proposal| proposal.id);
+        Ok(Overview {
+            summary,
+            edges: belief.map(|belief| belief.ensemble.edge_probabilities()),
+            fresh,
+            warnings: numbers.zip(warnings).collect(),
+        })
+    }
+
+    /// The status of the campaign without what takes long: its belief, and what follows from that, and its warnings are left out.
+    pub fn quick_summary(&self) -> Result<Summary, LabError> {
+        self.summarise(self.state()?.as_ref(), None, Vec::new(), &())
+    }
+
     /// The status of the campaign, from what is in the file.
     pub fn summary(&self) -> Result<Summary, LabError> {
         Ok(self.summary_of_state(self.state()?.as_ref())?.0)
@@ -119,12 +185,25 @@ impl Lab {
     /// The status, and the belief that it tells of.
     pub(super) fn summary_of_state(&self, state: &State) -> Result<(Summary, Option<Belief>), LabError> {
         let (belief, fresh) = self.newest_belief(state)?;
-        let mut summary = self.summarise(state, belief.as_ref(), &())?;
+        let summary = self.summary_with(state, belief.as_ref(), fresh, state.traps(&[]), &())?;
+        Ok((summary, belief))
+    }
+
+    /// The status with the newest belief, which is `fresh` if it knows all rows in force.
+    fn summary_with(
+        &self,
+        state: &State,
+        belief: Option<&Belief>,
+        fresh: bool,
+        warnings: Vec<String>,
+        observer: &dyn Observer,
+    ) -> Result<Summary, LabError> {
+        let mut summary = self.summarise(state, belief, warnings, observer)?;
         summary.not_yet_learned = !fresh && summary.rows > 0;
         if let Some(proposal) = state.proposals.last().filter(|_| fresh) {
             summary.hardly_worth = Some(hardly_worth(&proposal.designed));
         }
-        Ok((summary, belief))
+        Ok(summary)
     }
 
     /// As [`Lab::summary`], after learning from all data. If the `next` batch is asked about, another one like the last is
@@ -134,7 +213,7 @@ impl Lab {
         let request = state.last_request();
         // Graphs, which take long to read, serve only to design.
         let belief = self.fitted_belief(&state, &request, next, observer)?;
-        let mut summary = self.summarise(&state, Some(&belief), observer)?;
+        let mut summary = self.summarise(&state, Some(&belief), state.traps(&[]), observer)?;
         if next && state.variables.constraints(None, None, 1).targets().next().is_some() {
             let (next, _) = designed(&state, &belief, &request, observer)?;
             summary.next_information = Some(next.information);
@@ -148,6 +227,7 @@ impl Lab {
         &self,
         state: &State,
         belief: Option<&Belief>,
+        warnings: Vec<String>,
         observer: &dyn Observer,
     ) -> Result<Summary, LabError> {
         let pending = state.pending().map(|(experiment, replicate)| PendingOutcome {
@@ -177,12 +257,12 @@ impl Lab {
         let (certain, uncertain) = belief.map_or((Vec::new(), Vec::new()), edges);
         Ok(Summary {
             rows: state.rows().count(),
-            interventional: state.rows().filter(|row| !row.targets.is_empty()).count(),
-            incomplete: state.rows().filter(|row| !row.is_complete()).count(),
+            interventional: state.interventional(),
+            incomplete: state.incomplete(),
             pending: pending.collect(),
             failed: state.live().map(failures).sum(),
             rounds: rounds.collect::<Result<_, LabError>>()?,
-            warnings: state.traps(&[]),
+            warnings,
             belief: belief.map(|belief| belief.summary.clone()),
             not_yet_learned: false,
             certain,
@@ -234,12 +314,6 @@ impl Lab {
     pub fn edge_probabilities(&self) -> Result<Option<EdgeMatrix>, LabError> {
         let (belief, _) = self.newest_belief(self.state()?.as_ref())?;
         Ok(belief.map(|belief| belief.ensemble.edge_probabilities()))
-    }
-
-    /// As [`Lab::edge_probabilities`], with whether that belief knows all rows in force.
-    pub fn edges_now(&self) -> Result<(Option<EdgeMatrix>, bool), LabError> {
-        let (belief, fresh) = self.newest_belief(self.state()?.as_ref())?;
-        Ok((belief.map(|belief| belief.ensemble.edge_probabilities()), fresh))
     }
 
     /// The summary and the edge probabilities of a belief by its number, as a [`Proposal`](super::Proposal) has it.

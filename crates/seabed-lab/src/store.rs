@@ -9,7 +9,8 @@ use seabed::design::DesignRecord;
 use seabed::graph::Node;
 use seabed::observer::{Observer, Progress};
 
-use super::load::{Unreadable, list, load, load_as_written, unreadable};
+use super::load::{Unreadable, list, load, unreadable};
+use super::memory::Memory;
 use super::propose::ProposalRequest;
 use super::signature::Signature;
 use super::state::{Record, Source, State};
@@ -36,20 +37,32 @@ pub(super) struct Seen {
     state: Arc<State>,
 }
 
+/// What [`Lab::version`] said last, with SQLite's count of what others had committed.
+pub(super) type Told = (i64, String);
+
+fn data_version(view: &Connection) -> rusqlite::Result<i64> {
+    view.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
+}
+
 /// What is in force, read only if it is not what was seen last.
-fn present(view: &Connection, seen: &RefCell<Option<Seen>>) -> Result<Arc<State>, Unreadable> {
-    let version: i64 = view.query_row("PRAGMA data_version", [], |row| row.get(0))?;
+fn present(
+    view: &Connection,
+    seen: &RefCell<Option<Seen>>,
+    memory: &Memory,
+) -> Result<Arc<State>, Unreadable> {
+    let version = data_version(view)?;
     let mut seen = seen.borrow_mut();
     if let Some(seen) = seen.as_ref().filter(|seen| seen.version == Some(version)) {
         return Ok(seen.state.clone());
     }
     // Others may have stored beliefs only.
-    let digest = digest::of_all(view)?;
+    let kept = digest::kept(view)?;
+    let digest = digest::of_all(&kept);
     if let Some(seen) = seen.as_mut().filter(|seen| seen.digest == digest) {
         seen.version = Some(version);
         return Ok(seen.state.clone());
     }
-    let state = Arc::new(load_as_written(view)?);
+    let state = memory.state(view, kept)?;
     *seen = Some(Seen { version: Some(version), digest, state: state.clone() });
     Ok(state)
 }
@@ -63,7 +76,7 @@ impl Lab {
         let read = || {
             // A consistent view of the file, whatever others write meanwhile.
             let view = self.connection.unchecked_transaction()?;
-            present(&view, &self.seen)
+            present(&view, &self.seen, &self.memory)
         };
         read().map_err(|error| unreadable(&self.path, error))
     }
@@ -72,12 +85,19 @@ impl Lab {
     pub fn version(&self) -> Result<String, LabError> {
         let read = || {
             let view = self.connection.unchecked_transaction()?;
-            let written = digest::of_all(&view)?;
+            let version = data_version(&view)?;
+            let mut told = self.told.borrow_mut();
+            if let Some((_, told)) = told.as_ref().filter(|(known, _)| *known == version) {
+                return Ok(told.clone());
+            }
+            let written = digest::of_all(&digest::kept(&view)?);
             // The same belief may get graphs later.
             let sql = "SELECT count(*), coalesce(max(id), 0), coalesce(sum(length(ensemble)), 0) FROM belief";
             let beliefs: [i64; 3] =
                 view.query_row(sql, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
-            Ok(format!("{}-{}-{}-{}", &written[..16], beliefs[0], beliefs[1], beliefs[2]))
+            let now = format!("{}-{}-{}-{}", &written[..16], beliefs[0], beliefs[1], beliefs[2]);
+            *told = Some((version, now.clone()));
+            Ok(now)
         };
         read().map_err(|error| self.failed(error))
     }
@@ -105,14 +125,16 @@ impl Lab {
         if self.copy.is_some() {
             return Err(LabError::ReadOnly { path: lab });
         }
-        let Self { connection, signature, seen, .. } = self;
+        let Self { connection, signature, seen, memory, told, .. } = self;
+        // The own changes of a connection do not count for it.
+        *told.get_mut() = None;
         let started = connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = started.map_err(|error| super::open::classify_sqlite_error(&lab, error))?;
         let earlier = signature.earlier(&transaction);
         if let Some(earlier) = earlier.map_err(|error| super::open::classify_sqlite_error(&lab, error))? {
             return Err(earlier.refusal());
         }
-        let state = present(&transaction, seen).map_err(|error| unreadable(&lab, error))?;
+        let state = present(&transaction, seen, memory).map_err(|error| unreadable(&lab, error))?;
         let times = state.actions.iter().flat_map(|action| [Some(&action.at), action.undone.as_ref()]);
         let now = super::time::now_after(times.flatten().max().map_or("", String::as_str));
         let change = Change { transaction, lab, now, signature };
@@ -126,7 +148,6 @@ impl Lab {
         sealed.map_err(|error| super::open::classify_sqlite_error(&lab, error))?;
         transaction.commit().map_err(|error| super::open::classify_sqlite_error(&lab, error))?;
         if let Some(seen) = seen.get_mut() {
-            // The own changes of a connection do not count for it.
             seen.version = None;
         }
         Ok(done)
@@ -192,6 +213,7 @@ impl Lab {
         summary: &str,
         ensemble: &[u8],
     ) -> Result<i64, LabError> {
+        *self.told.get_mut() = None;
         let kept = (|| {
             let change = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             change.execute(
@@ -228,9 +250,9 @@ impl Lab {
         let mut problems = self.problems("integrity_check").map_err(|error| self.failed(error))?;
         let broken = self.problems("foreign_key_check").map_err(|error| self.failed(error))?;
         problems.extend(broken.into_iter().map(|table| format!("a row of {table} has a dangling reference")));
-        let altered = digest::altered(&self.connection).map_err(|error| self.failed(error))?;
+        let altered = digest::altered(&self.connection, &Vec::new()).map_err(|error| self.failed(error))?;
         problems.extend(altered.into_iter().map(digest::problem));
-        match load(&self.connection).map_err(|error| unreadable(&self.path, error)) {
+        match load(&self.connection, None).map_err(|error| unreadable(&self.path, error)) {
             Err(LabError::Damaged { problem, .. }) => problems.push(problem),
             Err(other) => return Err(other),
             Ok(state) => problems.extend(inconsistencies(&state)),

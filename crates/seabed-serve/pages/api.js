@@ -55,9 +55,16 @@ const changing = () => ({ "Idempotency-Key": key(), "Seabed-Who": encodeURICompo
 export const post = (path, body = {}) =>
   send(path, { method: "POST", headers: { "Content-Type": "application/json", ...changing() }, body: JSON.stringify(body) }, 3);
 
+/** The largest file that the server takes, in bytes; told by the server. */
+let most = Infinity;
+export const setMost = (bytes) => { most = bytes; };
+
 /** A file, raw. */
-export const upload = (path, file, options = {}) =>
-  send(`${path}?${query({ name: file.name, ...options })}`, { method: "POST", headers: { "Content-Type": "application/octet-stream", ...changing() }, body: file }, 3);
+export async function upload(path, file, options = {}) {
+  // The server would refuse it too, after all of it was sent.
+  if (file.size > most) throw new Error(`${file.name} has ${Math.ceil(file.size / 1e6)} MB; at most ${Math.floor(most / 1e6)} MB can be read here.`);
+  return send(`${path}?${query({ name: file.name, ...options })}`, { method: "POST", headers: { "Content-Type": "application/octet-stream", ...changing() }, body: file }, 3);
+}
 
 /** A query; lists are repeated, what is empty is left out. */
 export function query(options) {
@@ -70,6 +77,11 @@ export function query(options) {
 
 export const campaignPath = (id) => `campaigns/${encodeURIComponent(id)}`;
 
+/** Does a server answer that does not know this page any more? */
+async function startedAnew() {
+  try { return (await fetch("/api/v1/server")).status === 401; } catch { return false; }
+}
+
 /** Calls `listener` with every event of the server, and with `{type: "again"}` after a break in which some may have been missed. */
 export function listen(listener) {
   const source = new EventSource("/api/v1/events");
@@ -80,9 +92,10 @@ export function listen(listener) {
     if (broken) listener({ type: "again" });
     broken = false;
   };
-  source.onerror = () => {
+  source.onerror = async () => {
     broken = true;
-    offline.hidden = false;
+    offline.replaceChildren(await startedAnew() ? "The server was started anew. Open the address that it printed: the token in it is a new one." : "The server does not answer. Is seabed serve still running? What you typed stays here.");
+    offline.hidden = source.readyState === EventSource.OPEN;
     // The browser tries again by itself unless the answer was an error.
     if (source.readyState === EventSource.CLOSED) setTimeout(() => { source.close(); listen(listener); }, 3000);
   };

@@ -1,6 +1,6 @@
 // Which page is shown: `#/` the campaigns, `#/new` a new one, `#/c/ID/SECTION` a campaign.
 
-import { get, listen, setWho, who } from "./api.js";
+import { get, listen, setMost, setWho, who } from "./api.js";
 import { el, notice, problem, replace } from "./dom.js";
 import { startPage } from "./start.js";
 import { createPage } from "./create.js";
@@ -17,6 +17,7 @@ async function show(focus) {
   const address = location.hash;
   try {
     server ??= await get("server");
+    setMost(server.upload_limit);
     if (shown?.stays?.(parts)) {
       await shown.go(parts);
     } else {

@@ -29,21 +29,33 @@ export async function campaignPage(server, id, section) {
   const page = { title: id, element };
   const address = (name) => `#/c/${encodeURIComponent(id)}/${name}`;
   let current = section in SECTIONS ? section : "belief";
-  const context = { server, id, path, address, campaign: null, status: null, drafts: new Map(), redraw: () => load() };
+  const context = { server, id, path, address, campaign: null, status: null, drafts: new Map(), redraw: () => load(), working: false };
+  /** Asks for something about the campaign; what is being worked out will be told, and is shown then. */
+  context.get = async (what) => {
+    const answer = await get(`${path}/${what}`);
+    context.working ||= Boolean(answer.working_out);
+    return answer;
+  };
   let drawing = Promise.resolve();
   let endedAt = 0;
+  /** The newest revision of which everything is worked out. */
+  let workedOut = null;
 
   async function load() {
-    [context.campaign, context.status] = await Promise.all([get(path), get(`${path}/status`)]);
+    context.working = false;
+    [context.campaign, context.status] = await Promise.all([get(path), context.get("status")]);
     const job = context.campaign.jobs.at(-1);
     if (job) showJob(job);
     else if (!places.job.dataset.ended) replace(places.job);
     draw();
     await drawSection();
+    // It may have been told while this was on its way.
+    if (context.working && context.status.revision === workedOut) await load();
   }
 
   function draw() {
-    replace(places.todo, todo(context));
+    replace(places.todo, todo(context), context.status.working_out
+      ? el("p", { class: "note", role: "status", id: "working-out" }, "What follows from the newest state is being worked out; this page shows it as soon as it is there.") : null);
     replace(places.nav, el("nav", { class: "sections", "aria-label": "Sections of the campaign" }, Object.entries(SECTIONS).map(([name, [title]]) =>
       el("a", { href: address(name), id: `to-${name}`, "aria-current": name === current ? "page" : null }, title,
         name === "results" && context.campaign.pending ? [" ", el("span", { class: "count", "aria-label": `${context.campaign.pending} awaited` }, String(context.campaign.pending))] : null))));
@@ -126,6 +138,9 @@ export async function campaignPage(server, id, section) {
     if (event.type === "job" && event.job.campaign === id) {
       showJob(event.job);
       if (event.job.state === "done" || event.job.state === "stopped") await load();
+    } else if (event.type === "worked-out" && event.campaign === id) {
+      workedOut = event.revision;
+      if (context.working) await load();
     } else if (event.type === "again" || (event.type === "campaign" && event.campaign === id && String(event.revision) !== String(context.campaign.revision))) {
       const before = Date.now();
       await load();
@@ -148,6 +163,7 @@ function todo({ campaign, status, address, start }) {
   if (campaign.jobs.length) return [numbers];
   if (campaign.rows === 0) return box(link("data", "add measurements"), ".");
   if (campaign.pending) return box(`${count(campaign.pending, "result")} of the laboratory ${campaign.pending === 1 ? "is" : "are"} awaited. `, link("next", "Download the form"), " for the bench, then ", link("results", "enter the results"), ".");
+  if (status.working_out) return [numbers];
   if (!status.belief || status.not_yet_learned) {
     return [...box("learn from the measurements (", link("next", "or learn and propose experiments at once"), ")."), buttons(button("Learn now", () => start("fit", {}), { class: "primary", id: "learn" }))];
   }

@@ -3,6 +3,7 @@
 import { campaignPath, post, upload } from "./api.js";
 import { button, buttons, el, filePlace, notice, number, problem, replace, sayings } from "./dom.js";
 import { knowledgeMatrix } from "./knowledge.js";
+import { orderFields, ruledOut, tiers } from "./order.js";
 import { previewTable, readingOptions } from "./preview.js";
 
 const KINDS = {
@@ -14,14 +15,13 @@ const KINDS = {
 };
 
 export function createPage(server) {
-  const state = { file: null, options: {}, preview: null, choices: [], knowledge: new Map(), name: server.new_id ?? "" };
+  const state = { file: null, options: {}, preview: null, choices: [], knowledge: new Map(), steps: new Map(), name: server.new_id ?? "" };
   const place = el("div");
   const look = async (file, options = {}) => {
     replace(place, el("p", { class: "note", role: "status" }, `Reading ${file.name} …`));
     try {
-      if (file.size > server.upload_limit) throw new Error(`${file.name} has ${Math.ceil(file.size / 1e6)} MB; at most ${Math.floor(server.upload_limit / 1e6)} MB can be read here.`);
       state.preview = await upload("preview", file, options);
-      Object.assign(state, { file, options, knowledge: new Map(), choices: state.preview.columns.map(choice) });
+      Object.assign(state, { file, options, knowledge: new Map(), steps: new Map(), choices: state.preview.columns.map(choice) });
       if (!state.name) state.name = file.name.replace(/(\.(csv|tsv|txt|xlsx|parquet|gz))+$/i, "");
       replace(place, form(server, state, look));
       place.querySelector("h2")?.focus();
@@ -50,11 +50,17 @@ function choice(column) {
 
 function form(server, state, look) {
   const { preview } = state;
-  const matrixPlace = el("div");
+  const [matrixPlace, orderPlace] = [el("div"), el("div")];
+  let shownNames = null;
   const drawMatrix = () => {
     const names = state.choices.filter((one) => one.used).map((one) => one.column.name);
-    for (const key of state.knowledge.keys()) if (!JSON.parse(key).every((name) => names.includes(name))) state.knowledge.delete(key);
-    replace(matrixPlace, knowledgeMatrix(names, state.knowledge));
+    const impossible = (pair) => !pair.every((name) => names.includes(name)) || ruledOut(state.steps, ...pair);
+    for (const key of state.knowledge.keys()) if (impossible(JSON.parse(key))) state.knowledge.delete(key);
+    for (const name of state.steps.keys()) if (!names.includes(name)) state.steps.delete(name);
+    replace(matrixPlace, knowledgeMatrix(names, state.knowledge, (cause, effect) => ruledOut(state.steps, cause, effect)));
+    if (names.join("\n") === shownNames) return;
+    shownNames = names.join("\n");
+    replace(orderPlace, names.length > 1 ? orderFields(names, state.steps, drawMatrix) : null);
   };
   drawMatrix();
   const rows = state.choices.map((one, k) => columnRow(one, k, drawMatrix));
@@ -75,9 +81,10 @@ function form(server, state, look) {
     el("h2", {}, "3. What is known beforehand"),
     el("p", {}, "Nothing needs to be known. If something is, click: once for “does not cause directly”, twice for “causes directly”, three times to open the question again. A name at the edge marks its whole row or column."),
     matrixPlace,
+    orderPlace,
     el("h2", {}, "4. The name"),
     el("label", { class: "stack" }, "What do you call the campaign?", name),
-    el("p", { class: "note" }, "The measurements of the file are added to it."),
+    el("p", { class: "note" }, "The measurements of the file are added to it. The variables and what is known beforehand stay as they are from then on: everything that is learned depends on them."),
     buttons(create),
   ];
 }
@@ -152,7 +159,7 @@ async function createCampaign(server, state) {
   // A first try may have created the campaign and failed to add the data.
   state.created ??= (await post("campaigns", {
     name: state.name.trim(), variables: used.map(variable), ignore,
-    knowledge: { forbidden: pairs("forbidden"), required: pairs("required") },
+    knowledge: { forbidden: pairs("forbidden"), required: pairs("required"), tiers: tiers(used.map((one) => one.column.name), state.steps) },
   })).id;
   const id = state.created;
   try {

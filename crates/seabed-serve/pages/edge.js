@@ -1,6 +1,6 @@
 // One pair of variables: its probabilities over the rounds, its data, and what would decide it.
 
-import { get, query } from "./api.js";
+import { query } from "./api.js";
 import { buttons, count, dialog, el, probability, problem, replace, settings } from "./dom.js";
 import { lines, scatter } from "./figures.js";
 
@@ -13,7 +13,7 @@ export async function edgeDialog(context, from, to) {
   const place = el("div", {}, el("p", { class: "note", role: "status" }, "Loading …"));
   const box = dialog(`${from} → ${to}`, place);
   try {
-    const [history, pair] = await Promise.all([get(`${context.path}/edges/history?${query({ from, to })}`), get(`${context.path}/pair?${query({ from, to })}`)]);
+    const [history, pair] = await Promise.all([context.get(`edges/history?${query({ from, to })}`), context.get(`pair?${query({ from, to })}`)]);
     replace(place, content(context, history, pair, box));
   } catch (error) {
     place.replaceChildren(problem(error));

@@ -63,7 +63,7 @@ function described(picture, rows, heads) {
 /** Lines over whole-numbered rounds: each `{name, colour, shape, dash, points: [[x, y]]}`. */
 export function lines(title, series, { xLabel, yLabel, yRange, marks = [], whole = false, bands = [] }) {
   const points = series.flatMap((one) => one.points);
-  const xs = range(points.map((p) => p[0]));
+  const xs = range([...points.map((p) => p[0]), ...marks.map((mark) => mark.x)]);
   const ys = range([...points.map((p) => p[1]), ...bands.flatMap((b) => b.points.flatMap((p) => [p[1], p[2]]))], yRange);
   const xTicks = whole ? ticks(xs[0], xs[1], 8).filter((value) => Number.isInteger(value)) : undefined;
   const { width, height, x, y, parts } = axes(title, xs, ys, xLabel, yLabel, xTicks);
@@ -78,9 +78,11 @@ export function lines(title, series, { xLabel, yLabel, yRange, marks = [], whole
     }
     if (one.points.length <= 60) parts.push(...one.points.map((p) => marker(one.shape, x(p[0]), y(p[1]), one.colour, one.points.length > 20 ? 2.5 : 4)));
   }
-  for (const mark of marks) {
-    parts.push(svg("path", { class: "line s-c1", "stroke-dasharray": "4 3", d: `M${x(mark.x)} ${height - 44}V42` }),
-      svg("text", { class: "small mid", x: x(mark.x), y: 38 }, mark.label));
+  // What is set to the same value has one line, with all its names.
+  for (const at of new Set(marks.map((mark) => mark.x))) {
+    const names = marks.filter((mark) => mark.x === at).map((mark) => mark.label);
+    parts.push(svg("path", { class: "line s-c1", "stroke-dasharray": "4 3", d: `M${x(at)} ${height - 44}V42` }),
+      svg("text", { class: x(at) < width / 4 ? "small" : x(at) > (3 * width) / 4 ? "small end" : "small mid", x: x(at), y: 38 }, names.length > 3 ? `${names[0]} to ${names.at(-1)}` : names.join(", ")));
   }
   let legend = null;
   if (series.length > 1) legend = key(series, width, height);

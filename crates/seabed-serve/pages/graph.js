@@ -77,7 +77,9 @@ function layout(names, p) {
   const parents = withoutCycles(all.map((j) => all.filter((i) => i !== j && p[i][j] >= 0.5)));
   const rows = rowsOf(parents);
   if (names.length > LAYERED_UP_TO || rows.length > MOST_ROWS) {
-    const [size, radius] = [460, 150];
+    // So large that the names do not touch each other.
+    const radius = Math.max(150, (all.length * 11.5) / (2 * Math.PI));
+    const size = 2 * radius + 160;
     const centres = all.map((k) => {
       const angle = (k / all.length - 0.25) * 2 * Math.PI;
       return [size / 2 + radius * Math.cos(angle), size / 2 + radius * Math.sin(angle)];

@@ -9,8 +9,8 @@ const MOST = 50;
 
 const SIGNS = { open: "", forbidden: "✕", required: "→" };
 
-/** `known` maps JSON of [cause, effect] to "forbidden" or "required", and is changed by clicks. */
-export function knowledgeMatrix(names, known) {
+/** `known` maps JSON of [cause, effect] to "forbidden" or "required", and is changed by clicks; `ruledOut` tells what need not be said. */
+export function knowledgeMatrix(names, known, ruledOut) {
   if (names.length < 2) return el("p", { class: "note" }, "There are no two variables yet.");
   if (names.length > MOST) return knowledgeList(names, known);
   const cells = new Map();
@@ -33,11 +33,15 @@ export function knowledgeMatrix(names, known) {
     const value = keys.every((key) => state(key) === "forbidden") ? "open" : "forbidden";
     keys.forEach((key) => set(key, value));
   };
-  const keys = (chosen) => names.flatMap((i) => names.map((j) => [i, j])).filter(([i, j]) => i !== j && chosen(i, j)).map((pair) => JSON.stringify(pair));
+  const keys = (chosen) => names.flatMap((i) => names.map((j) => [i, j])).filter(([i, j]) => i !== j && chosen(i, j) && !ruledOut(i, j)).map((pair) => JSON.stringify(pair));
   const rows = names.map((cause, i) => el("tr", {},
     el("th", { scope: "row" }, el("button", { type: "button", title: `${cause} causes nothing directly`, "aria-label": `Mark the row: ${cause} causes nothing directly`, onclick: () => line(keys((from) => from === cause)) }, cause)),
     names.map((effect, j) => {
       if (i === j) return el("td", {}, el("div", { class: "self" }));
+      if (ruledOut(cause, effect)) {
+        const words = `${cause} → ${effect}: ruled out, it comes later`;
+        return el("td", {}, el("div", { class: "self", role: "img", "aria-label": words, title: words }, "✕"));
+      }
       const key = JSON.stringify([cause, effect]);
       const it = el("button", { type: "button", "data-i": i, "data-j": j, onclick: () => set(key, NEXT[state(key)]) });
       cells.set(key, it);

@@ -1,24 +1,24 @@
 // How far the campaign is: entropy and expected wrong edges over the rounds, checks of the model, effects.
 
-import { get } from "./api.js";
 import { el, number, probability, sayings, table, time } from "./dom.js";
 import { lines } from "./figures.js";
 
 export async function progressSection(context) {
-  const { status, path } = context;
-  const [checks, { effects }] = await Promise.all([get(`${path}/checks`), get(`${path}/effects`)]);
+  const { status } = context;
+  const [checks, { effects, working_out: working }] = await Promise.all([context.get("checks"), context.get("effects")]);
+  const nothing = (words) => el("p", {}, working ? "Being worked out …" : words);
   return [
     rounds(status),
     el("h3", {}, "Checks of the model"),
     checks.belief ? [
       checks.lines.length ? sayings(checks.lines) : el("p", {}, "Nothing was found that the models could not have made."),
       el("p", { class: "note" }, `Learned from ${checks.belief.rows} rows (${checks.belief.interventional} with something set) by ${checks.belief.posterior?.kind ?? "the posterior"} in ${number(checks.belief.seconds, 3)} s.`),
-    ] : el("p", {}, "Nothing was learned yet."),
+    ] : nothing("Nothing was learned yet."),
     el("h3", {}, "What setting a variable does"),
     effects.length ? [
       el("p", { class: "note" }, "Change of the second variable for each unit of the first, directly and through others, on the scale of the fit. 90 % of the belief lies between the two limits."),
       table("Effects", ["Set", "changes", "by, for each unit", "90 % between", "Is there an effect?"], effects.slice(0, 200).map((one) => [one.from, one.to, `${number(one.mean, 3)}${one.unit ? ` ${one.unit}` : ""}`, `${number(one.interval[0], 3)} and ${number(one.interval[1], 3)}`, probability(one.not_zero)]), [2, 3, 4]),
-    ] : el("p", {}, "Nothing is known about effects yet."),
+    ] : nothing("Nothing is known about effects yet."),
   ];
 }
 

@@ -1,15 +1,15 @@
 // What to do next: ask for experiments, see why these, take the form to the bench.
 
-import { get, post } from "./api.js";
+import { post } from "./api.js";
 import { button, buttons, count, dialog, el, notice, number, probability, sayings, sentence, settings, table, time } from "./dom.js";
 import { lines } from "./figures.js";
 
 export async function proposeSection(context) {
-  const { proposals } = await get(`${context.path}/proposals`);
+  const { proposals } = await context.get("proposals");
   proposals.sort((a, b) => b.proposal - a.proposal);
   context.asks ??= { batch: "4", replicates: "2", budget: "", max_targets: "1", max_repeats: "", experiment_cost: "", strategy: "", posterior: "", note: "" };
   const wanted = proposals.some((one) => one.proposal === context.proposal) ? context.proposal : proposals[0]?.proposal;
-  const shown = wanted ? await get(`${context.path}/proposals/${wanted}`) : null;
+  const shown = wanted ? await context.get(`proposals/${wanted}`) : null;
   return [
     context.campaign.read_only ? null : request(context, Boolean(shown)),
     shown ? proposal(context, shown, proposals) : el("p", {}, "Nothing was proposed yet."),

@@ -1,14 +1,14 @@
 // Results: a grid to type or paste them into, a place for filled-in forms, and what was recorded, to be corrected.
 
-import { get, post, upload } from "./api.js";
+import { post, upload } from "./api.js";
 import { button, buttons, count, dialog, el, filePlace, notice, number, problem, replace, said, sayings, settings, table } from "./dom.js";
 import { block, decimals, place as placeBlock } from "./paste.js";
 
 export async function resultsSection(context) {
-  const [{ proposals }, { experiments }] = await Promise.all([get(`${context.path}/proposals`), get(`${context.path}/experiments`)]);
+  const [{ proposals }, { experiments }] = await Promise.all([context.get("proposals"), context.get("experiments")]);
   proposals.sort((a, b) => b.proposal - a.proposal);
   const wanted = proposals.find((one) => one.proposal === context.proposal) ?? proposals.findLast((one) => one.pending) ?? proposals[0];
-  const shown = wanted ? await get(`${context.path}/proposals/${wanted.proposal}`) : null;
+  const shown = wanted ? await context.get(`proposals/${wanted.proposal}`) : null;
   const formPlace = el("div");
   return [
     context.campaign.read_only ? null : [

@@ -16,19 +16,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rayon::ThreadPoolBuilder;
 use seabed::ErrorKind;
 use seabed::data::write_atomically;
 use seabed::design::{DesignError, Strategy};
 use seabed::observer::{Observer, Progress};
 use seabed::posterior::PosteriorSettings;
-use seabed_lab::{LabError, ProposalRequest, Signature};
+use seabed_lab::{Lab, LabError, ProposalRequest, Signature};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::background::in_the_background;
 use crate::events::Events;
 use crate::failure::Failure;
 use crate::library::{Campaign, Library};
+use crate::overviews::Overviews;
 
 /// Jobs that may wait.
 const MOST_WAITING: usize = 100;
@@ -126,6 +127,7 @@ impl State {
 /// All jobs.
 pub struct Jobs {
     events: Arc<Events>,
+    overviews: Arc<Overviews>,
     list: Mutex<List>,
     wake: Condvar,
     /// The server ends: what runs is left for the next start.
@@ -212,8 +214,9 @@ impl Observer for Watch<'_> {
 }
 
 impl Jobs {
-    pub fn new(events: Arc<Events>) -> Self {
-        Self { events, list: Mutex::default(), wake: Condvar::new(), closing: AtomicBool::new(false) }
+    pub fn new(events: Arc<Events>, overviews: Arc<Overviews>) -> Self {
+        let (list, wake, closing) = Default::default();
+        Self { events, overviews, list, wake, closing }
     }
 
     /// Takes up what the journals of the campaigns say was not ended.
@@ -307,7 +310,7 @@ impl Jobs {
 
     /// Works until the server ends, in threads of its own: answers that compute a little must not wait behind a fit.
     pub fn work(&self) {
-        let threads = ThreadPoolBuilder::new().num_threads(rayon::current_num_threads()).build();
+        let threads = in_the_background(rayon::current_num_threads());
         loop {
             let job = {
                 let mut list = lock(&self.list);
@@ -341,7 +344,7 @@ impl Jobs {
         }
         self.tell(job);
         // A defect must not end all later jobs.
-        let work = std::panic::AssertUnwindSafe(|| done(job, &Watch { job, jobs: self }));
+        let work = std::panic::AssertUnwindSafe(|| done(job, &self.overviews, &Watch { job, jobs: self }));
         let closing = || self.closing.load(Ordering::Relaxed) && !job.stop.load(Ordering::Relaxed);
         match std::panic::catch_unwind(work) {
             Ok(Ok(proposal)) => self.end(job, State::Done, None, proposal),
@@ -382,8 +385,17 @@ impl Jobs {
 }
 
 /// Does the work of a job: the number of the proposal, if it makes one.
-fn done(job: &Job, observer: &dyn Observer) -> Result<Option<i64>, LabError> {
+fn done(job: &Job, overviews: &Overviews, observer: &dyn Observer) -> Result<Option<i64>, LabError> {
     let mut lab = job.campaign.open()?;
+    let proposal = learned(job, &mut lab, observer)?;
+    // What pages show of it; if somebody stops that, the work itself is done, and it will be worked out when it is asked for.
+    match overviews.work_out(&job.campaign, &lab, observer) {
+        Ok(()) | Err(LabError::Stopped) => Ok(proposal),
+        Err(error) => Err(error),
+    }
+}
+
+fn learned(job: &Job, lab: &mut Lab, observer: &dyn Observer) -> Result<Option<i64>, LabError> {
     let order = &job.order;
     match &order.work {
         Work::Fit { posterior } => {

@@ -4,14 +4,17 @@
 //! [`seabed_lab`] does not do: the same file can be used with the command `seabed lab` meanwhile.
 //!
 //! - `routes`: what can be asked for, as `openapi.json` describes it; `call`: a request and its answer as plain values;
-//! - `looks` and `changes`: the handlers; `tables`: tables that people send; `failure`: why something is refused;
-//! - `library`: the campaigns and their connections; `jobs`: long work; `events`: what pages are told; `keys`: requests that
-//!   were answered before;
+//! - `looks`, `measurements`, `proposals`, `beliefs` and `changes`: the handlers; `tables`: tables that people send; `failure`:
+//!   why something is refused;
+//! - `library`: the campaigns and their connections; `jobs`: long work; `overviews`: what takes long to tell; `background`:
+//!   the threads of both; `events`: what pages are told; `keys`: requests that were answered before;
 //! - `access`: who may ask; `lock`: one server per campaign; `server`: HTTP; `pages`: what the browser shows.
 
 #![warn(missing_docs)]
 
 mod access;
+mod background;
+mod beliefs;
 mod call;
 mod changes;
 mod events;
@@ -21,7 +24,10 @@ mod keys;
 mod library;
 mod lock;
 mod looks;
+mod measurements;
+mod overviews;
 mod pages;
+mod proposals;
 mod routes;
 mod server;
 mod tables;
@@ -31,6 +37,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
@@ -59,6 +66,8 @@ pub struct Options {
     pub proxy: Option<String>,
     /// The largest file that is taken, in bytes.
     pub upload_limit: usize,
+    /// How long a client may take to send the head of a request, and how long it may be silent while it sends the rest.
+    pub patience: Duration,
 }
 
 impl Options {
@@ -71,6 +80,7 @@ impl Options {
             password: None,
             proxy: None,
             upload_limit: 200_000_000,
+            patience: Duration::from_secs(20),
         }
     }
 }
@@ -116,6 +126,7 @@ pub enum ServeError {
 /// A server that runs in threads of its own, until it is closed or dropped.
 pub struct Running {
     address: String,
+    port: u16,
     token: String,
     end: Option<oneshot::Sender<()>>,
     thread: Option<std::thread::JoinHandle<io::Result<()>>>,
@@ -130,6 +141,11 @@ impl Running {
     /// Where it is, without the token.
     pub fn origin(&self) -> &str {
         &self.address
+    }
+
+    /// Where it listens; a reverse proxy passes requests on to there.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// What every request needs.
@@ -188,8 +204,14 @@ pub fn start(options: &Options) -> Result<Running, ServeError> {
         port,
         proxy: options.proxy.clone(),
     };
-    let server = Arc::new(Server::new(access, Library::new(place), options.upload_limit));
+    let server = Arc::new(Server::new(access, Library::new(place), options.upload_limit, options.patience));
     server.jobs.resume(&server.library);
+    server.begin();
+    let overviews = {
+        let overviews = server.overviews.clone();
+        let built = std::thread::Builder::new().name("overviews".into()).spawn(move || overviews.work());
+        built.map_err(system("threads cannot be started"))?
+    };
     let worker = {
         let jobs = server.jobs.clone();
         let built = std::thread::Builder::new().name("jobs".into()).spawn(move || jobs.work());
@@ -200,16 +222,18 @@ pub fn start(options: &Options) -> Result<Running, ServeError> {
         let served = runtime.block_on(until(server.clone(), listener, async { drop(ended.await) }));
         server.jobs.close();
         let _ = worker.join();
+        server.overviews.close();
+        let _ = overviews.join();
         runtime.shutdown_timeout(LAST_WAIT);
         drop(lock);
         served
     });
     let thread = thread.map_err(system("threads cannot be started"))?;
-    Ok(Running { address, token, end: Some(end), thread: Some(thread) })
+    Ok(Running { address, port, token, end: Some(end), thread: Some(thread) })
 }
 
 /// How long the last answers may take.
-const LAST_WAIT: std::time::Duration = std::time::Duration::from_secs(5);
+const LAST_WAIT: Duration = Duration::from_secs(5);
 
 /// Serves until the end; who does not take the last answers in time does not get them.
 async fn until(

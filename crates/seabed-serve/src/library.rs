@@ -2,25 +2,26 @@
 //! and never become paths; the name of a new campaign is made of letters and digits.
 //!
 //! Every campaign has connections of its own for reading, so that a page never waits for a fit, and one for changes, so that
-//! those who change wait for each other in order.
+//! those who change wait for each other in order. They share what was read.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use seabed_lab::{Lab, LabError, Signature};
+use seabed_lab::{Lab, LabError, Memory, Signature};
 
 use crate::call::Answer;
 use crate::failure::Failure;
+use crate::overviews::WorkedOut;
 
 /// How long a change waits for another program that writes to the campaign.
 const WAIT: Duration = Duration::from_secs(20);
 
-/// Connections for reading that are kept open for each campaign.
-const READERS: usize = 3;
+/// Connections for reading of each campaign; who finds all of them in use waits for one.
+const READERS: usize = 8;
 
 /// Campaigns that are kept open.
 const MOST_OPEN: usize = 32;
@@ -47,9 +48,14 @@ pub struct Library {
 pub struct Campaign {
     pub id: String,
     pub path: PathBuf,
-    readers: Mutex<Vec<Opened>>,
+    readers: Mutex<Readers>,
+    returned: Condvar,
     writer: Mutex<Option<Opened>>,
     answers: Mutex<Answers>,
+    worked_out: Mutex<Option<Arc<WorkedOut>>>,
+    working_out: Mutex<()>,
+    /// What the connections share, and of which file it is.
+    memory: Mutex<(FileNumber, Memory)>,
     /// The version that listeners were told.
     told: Mutex<String>,
     /// When it was asked for last.
@@ -62,10 +68,18 @@ struct Answers {
     known: HashMap<String, Answer>,
 }
 
+#[derive(Default)]
+struct Readers {
+    idle: Vec<Opened>,
+    in_use: usize,
+}
+
+/// Which file it is: another one may have taken its name.
+type FileNumber = Option<(u64, u64)>;
+
 struct Opened {
     lab: Lab,
-    /// Which file it is: another one may have taken its name.
-    file: Option<(u64, u64)>,
+    file: FileNumber,
 }
 
 /// Whatever a thread that panicked left, the data are in the file.
@@ -153,18 +167,23 @@ fn plain(name: &str) -> String {
 
 impl Campaign {
     fn new(id: String, path: PathBuf) -> Self {
-        let (readers, writer, answers, told) = Default::default();
-        Self { id, path, readers, writer, answers, told, used: Mutex::new(Instant::now()) }
+        let (readers, returned, writer, answers) = Default::default();
+        let (worked_out, working_out, memory, told) = Default::default();
+        let used = Mutex::new(Instant::now());
+        Self { id, path, readers, returned, writer, answers, worked_out, working_out, memory, told, used }
     }
 
     /// Is a connection for reading open?
     fn is_awake(&self) -> bool {
-        !lock(&self.readers).is_empty()
+        !lock(&self.readers).idle.is_empty()
     }
 
-    /// Closes the connections that nobody is using.
+    /// Closes the connections that nobody is using, and forgets what was read.
     fn rest(&self) {
-        lock(&self.readers).clear();
+        lock(&self.readers).idle.clear();
+        *lock(&self.memory) = Default::default();
+        *lock(&self.answers) = Answers::default();
+        *lock(&self.worked_out) = None;
         if let Ok(mut writer) = self.writer.try_lock() {
             *writer = None;
         }
@@ -172,22 +191,44 @@ impl Campaign {
 
     /// A connection of its own, for long work.
     pub fn open(&self) -> Result<Lab, LabError> {
-        Lab::open(&self.path, WAIT)
+        Ok(self.opened()?.lab)
+    }
+
+    /// What was worked out last.
+    pub fn worked_out(&self) -> Option<Arc<WorkedOut>> {
+        lock(&self.worked_out).clone()
+    }
+
+    /// Held by who works something out.
+    pub fn working_out(&self) -> MutexGuard<'_, ()> {
+        lock(&self.working_out)
+    }
+
+    pub fn keep(&self, known: Arc<WorkedOut>) {
+        *lock(&self.worked_out) = Some(known);
     }
 
     /// Reads something.
     pub fn read<T>(&self, work: impl FnOnce(&Lab) -> Result<T, Failure>) -> Result<T, Failure> {
-        let kept = lock(&self.readers).pop().filter(|opened| opened.file == number(&self.path));
-        let opened = match kept {
-            Some(opened) => opened,
-            None => self.opened()?,
-        };
-        let done = work(&opened.lab);
-        let mut readers = lock(&self.readers);
-        if readers.len() < READERS {
-            readers.push(opened);
+        let mut place = Reader { campaign: self, opened: self.reader() };
+        if place.opened.as_ref().is_none_or(|opened| opened.file != number(&self.path)) {
+            place.opened = None;
+            place.opened = Some(self.opened()?);
         }
-        done
+        match &place.opened {
+            Some(opened) => work(&opened.lab),
+            None => Err(Failure::environment("the campaign cannot be opened")),
+        }
+    }
+
+    /// The place of a reader, with a connection if one is open.
+    fn reader(&self) -> Option<Opened> {
+        let mut readers = lock(&self.readers);
+        while readers.in_use >= READERS {
+            readers = self.returned.wait(readers).unwrap_or_else(PoisonError::into_inner);
+        }
+        readers.in_use += 1;
+        readers.idle.pop()
     }
 
     /// Answers from what is known, or reads and remembers it until the campaign changes.
@@ -243,19 +284,44 @@ impl Campaign {
 
     fn opened(&self) -> Result<Opened, LabError> {
         let file = number(&self.path);
-        Ok(Opened { lab: self.open()?, file })
+        let memory = {
+            let mut known = lock(&self.memory);
+            if known.0 != file {
+                *known = (file, Memory::default());
+            }
+            known.1.clone()
+        };
+        Ok(Opened { lab: Lab::open_sharing(&self.path, WAIT, &memory)?, file })
+    }
+}
+
+/// The place of a reader, which is given back also if the reader panics.
+struct Reader<'c> {
+    campaign: &'c Campaign,
+    opened: Option<Opened>,
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        let mut readers = lock(&self.campaign.readers);
+        readers.in_use -= 1;
+        // A connection whose user panicked may be in the middle of something.
+        if !std::thread::panicking() {
+            readers.idle.extend(self.opened.take());
+        }
+        self.campaign.returned.notify_one();
     }
 }
 
 /// Which file has this name.
 #[cfg(unix)]
-fn number(path: &Path) -> Option<(u64, u64)> {
+fn number(path: &Path) -> FileNumber {
     use std::os::unix::fs::MetadataExt;
     fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 #[cfg(not(unix))]
-fn number(path: &Path) -> Option<(u64, u64)> {
+fn number(path: &Path) -> FileNumber {
     path.exists().then_some((0, 0))
 }
 

@@ -31,6 +31,7 @@ pub const PARTS: &[Part] = &[
     part!("history.js", SCRIPT),
     part!("icon.svg", IMAGE),
     part!("knowledge.js", SCRIPT),
+    part!("order.js", SCRIPT),
     part!("paste.js", SCRIPT),
     part!("preview.js", SCRIPT),
     part!("progress.js", SCRIPT),
@@ -48,13 +49,13 @@ pub const GO_ON: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta char
 
 /// What a server with a password shows to who has not given it yet.
 pub const LOGIN: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-    <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>seabed</title>\n</head>\n<body>\n<main>\n\
+    <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<title>seabed</title>\n</head>\n<body>\n<main>\n\
     <h1>seabed</h1>\n<form method=\"post\" action=\"/login\">\n<label>Password <input type=\"password\" name=\"password\" \
     autocomplete=\"current-password\" required autofocus></label>\n<button>Open</button>\n</form>\n</main>\n</body>\n</html>\n";
 
 /// What a server without a password shows to who comes without the token.
 pub const NO_TOKEN: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-    <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>seabed</title>\n</head>\n<body>\n<main>\n\
+    <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<title>seabed</title>\n</head>\n<body>\n<main>\n\
     <h1>seabed</h1>\n<p>Open the address that <code>seabed serve</code> printed: it holds the token that this page needs.</p>\n\
     </main>\n</body>\n</html>\n";
 

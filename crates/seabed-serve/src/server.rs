@@ -1,8 +1,8 @@
 //! The server: from connections to calls of the handlers, each in a thread that may wait for a disk, with limits on sizes and
-//! times.
+//! times. Who sends too slowly is not listened to any longer.
 
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,11 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
-use tokio::net::TcpListener;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
@@ -26,7 +30,8 @@ use crate::events::Events;
 use crate::failure::Failure;
 use crate::jobs::Jobs;
 use crate::keys::Keys;
-use crate::library::Library;
+use crate::library::{Library, Place};
+use crate::overviews::Overviews;
 use crate::pages;
 use crate::routes::{Content, ROUTES, Route, Verb};
 
@@ -43,6 +48,21 @@ const THROWN_AWAY: usize = 4;
 /// Files that are taken in at once: each is in memory as a whole.
 const FILES_AT_ONCE: usize = 2;
 
+/// Changes that wait for each other at once; the others wait where they do not keep who only looks from being answered.
+const CHANGES_AT_ONCE: usize = 8;
+
+/// Connections at once; more wait to be accepted.
+const MOST_CONNECTIONS: usize = 1000;
+
+/// After the system has refused a connection: it may have no more files to give.
+const REFUSED: Duration = Duration::from_millis(100);
+
+/// Who waits so long wants everything, whatever it takes.
+const LONG: Duration = Duration::from_secs(1);
+
+/// How long a request may wait for what is being worked out, in seconds.
+const LONGEST_WAIT: f64 = 600.0;
+
 /// After a wrong password.
 const WRONG_PASSWORD: Duration = Duration::from_secs(1);
 
@@ -58,24 +78,39 @@ pub struct Server {
     pub library: Library,
     pub jobs: Arc<Jobs>,
     pub events: Arc<Events>,
+    pub overviews: Arc<Overviews>,
     pub keys: Keys,
     pub upload_limit: usize,
+    pub patience: Duration,
     pub uploads: Semaphore,
+    pub changes: Semaphore,
     pub logins: Semaphore,
 }
 
 impl Server {
-    pub fn new(access: Access, library: Library, upload_limit: usize) -> Self {
+    pub fn new(access: Access, library: Library, upload_limit: usize, patience: Duration) -> Self {
         let events = Arc::new(Events::new());
+        let overviews = Arc::new(Overviews::new(events.clone()));
         Self {
             access,
             library,
-            jobs: Arc::new(Jobs::new(events.clone())),
+            jobs: Arc::new(Jobs::new(events.clone(), overviews.clone())),
             events,
+            overviews,
             keys: Keys::default(),
             upload_limit,
+            patience,
             uploads: Semaphore::new(FILES_AT_ONCE),
+            changes: Semaphore::new(CHANGES_AT_ONCE),
             logins: Semaphore::new(1),
+        }
+    }
+
+    /// A single campaign will be looked at first of all: what takes long is worked out while the browser opens.
+    pub fn begin(&self) {
+        if let Place::File(_) = self.library.place {
+            let all = self.library.list().into_iter().filter_map(|(id, _)| self.library.find(&id).ok());
+            all.for_each(|campaign| self.overviews.ask(&campaign));
         }
     }
 }
@@ -87,13 +122,47 @@ pub async fn run(
     end: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     tokio::spawn(look_for_changes(server.clone()));
-    let closing = server.clone();
-    let end = async move {
-        end.await;
-        closing.jobs.close();
-        closing.events.close();
-    };
-    axum::serve(listener, router(server)).with_graceful_shutdown(end).await
+    let service = TowerToHyperService::new(router(server.clone()));
+    let mut http = http1::Builder::new();
+    // Without a timer, who sends the head of a request a byte at a time could keep a connection for ever.
+    http.timer(TokioTimer::new()).header_read_timeout(server.patience);
+    let (open, places) = (GracefulShutdown::new(), Arc::new(Semaphore::new(MOST_CONNECTIONS)));
+    let mut end = pin!(end);
+    loop {
+        let next = async {
+            let place = places.clone().acquire_owned().await;
+            (accepted(&listener).await, place)
+        };
+        let (stream, place) = tokio::select! {
+            next = next => next,
+            () = &mut end => break,
+        };
+        let connection = open.watch(http.serve_connection(TokioIo::new(stream), service.clone()));
+        tokio::spawn(async move {
+            // What breaks off is the business of who asked.
+            let _ = connection.await;
+            drop(place);
+        });
+    }
+    server.jobs.close();
+    server.events.close();
+    drop(listener);
+    open.shutdown().await;
+    Ok(())
+}
+
+/// The next connection.
+async fn accepted(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                // Answers are written as a whole: nothing is gained by waiting for more to send.
+                let _ = stream.set_nodelay(true);
+                return stream;
+            }
+            Err(_) => sleep(REFUSED).await,
+        }
+    }
 }
 
 /// The routes, behind the checks.
@@ -183,7 +252,8 @@ fn with_cookie(access: &Access) -> Response {
 
 /// Exchanges the password for the cookie.
 async fn login(State(server): State<Arc<Server>>, request: Request) -> Response {
-    let body = match body(request, MOST_JSON, JSON_TIME).await {
+    let limits = Limits { most: MOST_JSON, time: JSON_TIME, silence: server.patience };
+    let body = match body(request, limits).await {
         Ok(body) => body,
         Err(failure) => return refusal(&failure),
     };
@@ -223,16 +293,23 @@ async fn handled(server: Arc<Server>, route: &'static Route, request: Request) -
     let who = decoded(&who).ok_or_else(|| Failure::malformed("Seabed-Who is not percent-encoded UTF-8"))?;
     let who = who.replace(char::is_control, " ").trim().to_string();
     let request = Request::from_parts(parts, body_in);
-    let mut turn = None;
-    let body = match route.content {
-        Content::None | Content::Events => Bytes::new(),
-        Content::Json => body(request, MOST_JSON, JSON_TIME).await?,
+    let silence = server.patience;
+    let (body, turn) = match route.content {
+        Content::None | Content::Events => (Bytes::new(), None),
+        Content::Json => {
+            let limits = Limits { most: MOST_JSON, time: JSON_TIME, silence };
+            (body(request, limits).await?, server.changes.acquire().await.ok())
+        }
         Content::File => {
-            turn = server.uploads.acquire().await.ok();
-            body(request, server.upload_limit, FILE_TIME).await?
+            let turn = server.uploads.acquire().await.ok();
+            let limits = Limits { most: server.upload_limit, time: FILE_TIME, silence };
+            (body(request, limits).await?, turn)
         }
     };
     let call = Call { server: server.clone(), what, places, query, who, key, body };
+    if route.waits > Duration::ZERO {
+        worked_out(&call, route.waits).await?;
+    }
     let work = tokio::task::spawn_blocking(move || (route.handler)(&call));
     let done = work.await;
     drop(turn);
@@ -240,6 +317,39 @@ async fn handled(server: Arc<Server>, route: &'static Route, request: Request) -
         let words = "a defect of seabed: nothing that was saved is lost; please tell the developers";
         Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "defect", words))
     })
+}
+
+/// Waits until what takes long is worked out about the campaign, but no longer than usual or than the query says.
+async fn worked_out(call: &Call, usual: Duration) -> Result<(), Failure> {
+    let asked = call.parsed::<f64>("wait")?;
+    let longest = match asked {
+        None => usual,
+        Some(seconds) if (0.0..=LONGEST_WAIT).contains(&seconds) => Duration::from_secs_f64(seconds),
+        Some(_) => return Err(Failure::malformed(format!("wait: from 0 to {LONGEST_WAIT} seconds"))),
+    };
+    let (server, campaign) = (&call.server, call.place("campaign"));
+    let mut done = server.overviews.done();
+    let current = async {
+        loop {
+            let (server, campaign) = (server.clone(), campaign.to_string());
+            let look = move || {
+                let campaign = server.library.find(&campaign)?;
+                // There is no use in waiting a moment for what takes long.
+                let vain = asked.is_none() && usual < LONG && Overviews::takes_longer(&campaign, usual);
+                Ok::<bool, Failure>(server.overviews.is_current(&campaign)? || vain)
+            };
+            match tokio::task::spawn_blocking(look).await {
+                Ok(Ok(false)) => {}
+                // What is wrong, the handler says.
+                _ => return,
+            }
+            if done.changed().await.is_err() {
+                return;
+            }
+        }
+    };
+    let _ = timeout(longest, current).await;
+    Ok(())
 }
 
 /// The text of a header, if it is there.
@@ -252,13 +362,29 @@ fn header(headers: &HeaderMap, name: &'static str) -> Result<Option<String>, Fai
     }
 }
 
+/// What a body may take.
+struct Limits {
+    /// Bytes.
+    most: usize,
+    /// Until all of it is there.
+    time: Duration,
+    /// From one part to the next.
+    silence: Duration,
+}
+
 /// The body of a request, within its limits. What is too large is read and thrown away for a while: a client that is still
 /// sending would not see the answer.
-async fn body(request: Request, most: usize, time: Duration) -> Result<Bytes, Failure> {
+async fn body(request: Request, limits: Limits) -> Result<Bytes, Failure> {
+    let Limits { most, time, silence } = limits;
     let mut body = request.into_body();
+    let late = |words: &str| Failure::new(StatusCode::REQUEST_TIMEOUT, "time-out", words);
     let read = async {
         let (mut all, mut size) = (Vec::new(), 0);
-        while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        loop {
+            let next = timeout(silence, poll_fn(|context| Pin::new(&mut body).poll_frame(context))).await;
+            let Some(frame) = next.map_err(|_| late("the body broke off: nothing came any more"))? else {
+                break;
+            };
             let frame = frame.map_err(|_| Failure::malformed("the body broke off"))?;
             let Ok(data) = frame.into_data() else { continue };
             size += data.len();
@@ -277,10 +403,7 @@ async fn body(request: Request, most: usize, time: Duration) -> Result<Bytes, Fa
         }
         Ok(all.into())
     };
-    timeout(time, read).await.unwrap_or_else(|_| {
-        let words = "the body took too long to arrive";
-        Err(Failure::new(StatusCode::REQUEST_TIMEOUT, "time-out", words))
-    })
+    timeout(time, read).await.unwrap_or_else(|_| Err(late("the body took too long to arrive")))
 }
 
 fn plain(status: StatusCode, content_type: &'static str, body: Body) -> Response {
@@ -292,7 +415,7 @@ fn plain(status: StatusCode, content_type: &'static str, body: Body) -> Response
 
 fn refusal(failure: &Failure) -> Response {
     let mut response = plain(failure.status, "application/json", Body::from(failure.body().to_string()));
-    if failure.status == StatusCode::PAYLOAD_TOO_LARGE {
+    if [StatusCode::PAYLOAD_TOO_LARGE, StatusCode::REQUEST_TIMEOUT].contains(&failure.status) {
         // The rest of the body is not read.
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }

@@ -21,8 +21,20 @@ const LISTED: usize = 8;
 /// What a packed file may become, as a multiple of the largest file.
 const MOST_UNPACKED: u64 = 2;
 
-/// The content of a table: what gzip packed is unpacked, and what would unpack to more than fits is refused.
+/// The content of a table, unpacked; what cannot be one is refused.
 pub fn content(call: &Call) -> Result<Vec<u8>, Failure> {
+    let content = unpacked(call)?;
+    if is_web_page(&content) {
+        return Err(Failure::invalid(
+            "the file is a web page (HTML), not a table, whatever its name says: perhaps a page was saved in the place of the \
+             file. Save the table as CSV or Excel, and try again",
+        ));
+    }
+    Ok(content)
+}
+
+/// What gzip packed is unpacked, and what would unpack to more than fits is refused.
+fn unpacked(call: &Call) -> Result<Vec<u8>, Failure> {
     if call.body.is_empty() {
         return Err(Failure::malformed("the body is empty: send the file as it is"));
     }
@@ -51,6 +63,13 @@ pub fn content(call: &Call) -> Result<Vec<u8>, Failure> {
         }
     }
     Ok(call.body.to_vec())
+}
+
+/// Does it begin as pages of the web do?
+fn is_web_page(content: &[u8]) -> bool {
+    let start = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content).trim_ascii_start();
+    let begins = |word: &[u8]| start.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word));
+    begins(b"<!doctype html") || begins(b"<html")
 }
 
 /// Shows what a table holds, without keeping it.

@@ -60,10 +60,13 @@ fn random_requests(count: u64, seed: u64) {
         .filter(|(path, ..)| !path.ends_with("/events"))
         .collect();
     let (mut good, mut bad) = (0, 0);
+    let mut asked = vec![0; operations.len()];
     for k in 0..count {
         let mut random =
             Random { draws: Seed::new(seed).stream(Purpose::Noise).at(k).draws(), document: &document };
-        let (path, method, operation) = &operations[random.below(operations.len())];
+        let chosen = random.below(operations.len());
+        asked[chosen] += 1;
+        let (path, method, operation) = &operations[chosen];
         let place = random.address(path, operation);
         let (body, content_type) = random.body(operation);
         let key = format!("key-{}", random.below(40));
@@ -102,6 +105,13 @@ fn random_requests(count: u64, seed: u64) {
         }
     }
     assert!(good > count / 10 && bad > count / 10, "{good} good, {bad} bad");
+    // Every route, and often enough for its parameters to be right and wrong in many ways.
+    assert!(asked.iter().all(|&times| times as u64 > count / 100), "{asked:?}");
+    println!(
+        "{good} requests were done, {bad} refused, none failed; each of {} routes at least {:?} times",
+        asked.len(),
+        asked.iter().min()
+    );
     for job in common::good(&client.get("/api/v1/jobs"))["jobs"].as_array().unwrap() {
         assert!(!job.to_string().contains("a defect"), "{job}");
     }

@@ -2,6 +2,11 @@
 
 mod common;
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
 use common::*;
 use seabed_serve::{Options, start};
 use seabed_testkit::http::Client;
@@ -200,19 +205,83 @@ fn sizes_are_limited() {
     assert!(packed.len() < 100_000);
     assert_eq!(refused(&client.post("/api/v1/preview", &packed), 413), "too-large");
     assert_eq!(good(&client.post("/api/v1/preview", "a,b\n1,2\n3,4\n"))["rows"], 2);
-    for (name, content) in [
-        ("page", "<!doctype html><html><body><p>hello</p></body></html>"),
-        ("nothing", ""),
-        ("zip", "PK\u{3}\u{4}"),
-    ] {
+    for (name, content) in [("nothing", ""), ("zip", "PK\u{3}\u{4}")] {
         let status = client.post("/api/v1/preview", content).status;
         assert!([200, 400, 422].contains(&status), "{name}: {status}");
     }
 }
 
+/// Who sends the head of a request, or its body, too slowly is not waited for; who sends something now and then is.
+#[test]
+fn times_are_limited() {
+    let folder = tempfile::tempdir().unwrap();
+    let patience = Duration::from_millis(600);
+    let running = start(&Options { patience, ..Options::new(folder.path()) }).unwrap();
+    let client = Client::new(running.origin(), running.token());
+    // A byte of a head at a time, from many at once: each is cut off, and others are answered meanwhile.
+    let slow = || {
+        let mut stream = TcpStream::connect(&client.host).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let began = Instant::now();
+        for byte in b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ".iter().chain([b'a'].iter().cycle()) {
+            if stream.write_all(&[*byte]).is_err() || began.elapsed() > Duration::from_secs(30) {
+                break;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        began.elapsed()
+    };
+    thread::scope(|scope| {
+        let all: Vec<_> = (0..40).map(|_| scope.spawn(slow)).collect();
+        for _ in 0..10 {
+            assert_eq!(client.get("/api/v1/server").status, 200);
+            thread::sleep(Duration::from_millis(50));
+        }
+        for one in all {
+            let lasted = one.join().unwrap();
+            assert!(lasted < Duration::from_secs(10), "{lasted:?}");
+        }
+    });
+    // Bodies that break off.
+    let length = [("Content-Length", "1000")];
+    for path in ["/api/v1/campaigns", "/api/v1/preview"] {
+        let mut stream = client.open("POST", path, &length, None);
+        stream.write_all(b"{\"name\"").unwrap();
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("time-out"), "{path}: {answer}");
+    }
+    // A slow line is not a broken one.
+    let table = "a,b\n1,2\n3,4\n";
+    let mut stream = client.open("POST", "/api/v1/preview", &[("Content-Length", "12")], None);
+    for byte in table.bytes() {
+        stream.write_all(&[byte]).unwrap();
+        thread::sleep(Duration::from_millis(100));
+    }
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[test]
+fn pages_of_the_web_are_no_tables() {
+    let Setting { client, folder: _folder, running: _running } = with_campaign();
+    let page = "<!doctype html><html><body><p>hello</p></body></html>";
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(page.as_bytes()).unwrap();
+    let bodies = [page.as_bytes().to_vec(), b"\xef\xbb\xbf \n<HTML>".to_vec(), packed.finish().unwrap()];
+    for path in ["/api/v1/preview", "/api/v1/campaigns/cells/data", "/api/v1/campaigns/cells/forms"] {
+        for body in &bodies {
+            let reply = client.post(&format!("{path}?name=x.csv"), body);
+            assert_eq!(refused(&reply, 422), "invalid");
+            assert!(reply.text().contains("web page (HTML)"), "{}", reply.text());
+        }
+    }
+    assert_eq!(good(&client.post("/api/v1/preview", "<10,b\n1,2\n"))["rows"], 1);
+}
+
 /// A gzip file of this many bytes that are all the same.
 fn packed(length: usize) -> Vec<u8> {
-    use std::io::Write;
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(&vec![b'1'; length]).unwrap();
     encoder.finish().unwrap()
@@ -243,6 +312,26 @@ fn other_computers_need_a_password_and_a_proxy() {
     ] {
         assert!(start(&options).is_err(), "{options:?}");
     }
+    let everywhere = Options { address: "0.0.0.0".parse().unwrap(), ..usual.clone() };
+    let running = start(&Options { password: password.clone(), proxy: proxy.clone(), ..everywhere }).unwrap();
+    // Through the proxy, whose address is the only one that other computers know, and whose cookie is for TLS alone.
+    let outside = Client { host: format!("127.0.0.1:{}", running.port()), token: String::new() };
+    let named = |host: &str, path: &str, headers: &[(&str, &str)], body: &str| {
+        let mut all = vec![("Host", host)];
+        all.extend_from_slice(headers);
+        outside.send(if body.is_empty() { "GET" } else { "POST" }, path, &all, body.as_bytes())
+    };
+    assert!(named("lab.example.org", "/", &[], "").text().contains("type=\"password\""));
+    assert_eq!(named("other.example.org", "/", &[], "").status, 403);
+    let own = [("Origin", "https://lab.example.org")];
+    assert_eq!(named("lab.example.org", "/login", &own, "password=wrong+horse").status, 401);
+    let cookie =
+        named("lab.example.org", "/login", &own, "password=correct+horse").header("set-cookie").to_string();
+    assert!(cookie.contains("; Secure") && cookie.contains("HttpOnly"), "{cookie}");
+    let cookie = cookie.split(';').next().unwrap();
+    assert_eq!(named("lab.example.org", "/api/v1/campaigns", &[("Cookie", cookie)], "").status, 200);
+    running.close().unwrap();
+
     let running = start(&Options { password, proxy, port: 0, ..usual }).unwrap();
     assert!(running.address().starts_with("https://lab.example.org/?token="));
     let lock = std::fs::read_to_string(folder.path().join(".seabed-serve")).unwrap();

@@ -1,6 +1,8 @@
-//! What the tests of several crates share: reference files that are too large for the repository, and a small HTTP client.
+//! What the tests of several crates share: reference files that are too large for the repository, a small HTTP client, and a
+//! browser.
 #![warn(missing_docs)]
 
+pub mod browser;
 pub mod http;
 
 use std::path::{Path, PathBuf};

@@ -183,3 +183,32 @@ fn an_action_is_undone_once() {
     assert_eq!(again, "action 3 is not the last one in force, which is action 2; nothing was undone");
     assert_eq!(lab.state().unwrap().rows().count(), 10);
 }
+
+/// The connections of a process share what was read: a change by one is seen by the others, rows that were read are not read
+/// again, and everybody sees what somebody sees who reads the whole file.
+#[test]
+fn connections_share_what_was_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, lab) = new_lab(folder.path());
+    drop(lab);
+    let memory = Memory::default();
+    let mut writer = Lab::open_sharing(&path, WAIT, &memory).unwrap();
+    let reader = Lab::open_sharing(&path, WAIT, &memory).unwrap();
+    add(&mut writer, folder.path(), &observations(10, 1), false).unwrap();
+    let before = reader.state().unwrap();
+    assert!(Arc::ptr_eq(&before, &writer.state().unwrap()));
+    let (version, alone) = (reader.version().unwrap(), || Lab::open(&path, WAIT).unwrap());
+    writer.record("form.csv", b"a,b,c\n1,0,3\n", false, false, "").unwrap();
+    let after = reader.state().unwrap();
+    assert_eq!(after.rows().count(), 11);
+    assert!(Arc::ptr_eq(&before.sources[0].rows, &after.sources[0].rows));
+    assert_eq!(*after, *alone().state().unwrap());
+    assert_ne!(reader.version().unwrap(), version);
+    for _ in 0..2 {
+        writer.undo().unwrap();
+        assert_eq!(*reader.state().unwrap(), *alone().state().unwrap());
+        assert_eq!(reader.version().unwrap(), alone().version().unwrap());
+        assert_eq!(reader.version().unwrap(), writer.version().unwrap());
+    }
+    assert!(reader.state().unwrap().sources.is_empty());
+}

@@ -1,5 +1,7 @@
 //! What a report says of the experiments.
 
+use seabed_lab::Lab;
+
 use crate::common::*;
 
 /// As proposed, with another value, failed, pending, and never proposed.
@@ -49,4 +51,29 @@ fn every_experiment_is_reported_with_what_was_set_and_what_came() {
     for words in ["<h3>Effects</h3>", "<h3>Timeline</h3>", "<h3>Glossary</h3>", "between 10 and 90 %"] {
         assert!(page.contains(words), "{words}");
     }
+}
+
+/// What is told at once, and what takes long, are together what the status and the report say.
+#[test]
+fn an_overview_says_what_the_status_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, mut lab) = new_lab(folder.path());
+    let looked_at = |lab: &Lab| {
+        let overview = lab.overview(&()).unwrap();
+        assert_eq!(overview.summary, lab.summary().unwrap());
+        assert_eq!(lab.quick_summary().unwrap().completed_by(&overview.summary), overview.summary);
+        assert_eq!(overview.edges, lab.edge_probabilities().unwrap());
+        let page = |view: Option<seabed_report::RunView>| view.map(|view| seabed_report::run_html(&view));
+        let report = page(lab.report_of("cells".into(), &overview).unwrap());
+        assert_eq!(report, page(lab.report_view("cells".into()).unwrap()));
+        overview
+    };
+    assert!(!looked_at(&lab).fresh);
+    add(&mut lab, folder.path(), &observations(60, 1), false).unwrap();
+    let proposed = propose(&mut lab, &request(2, 1)).unwrap();
+    let overview = looked_at(&lab);
+    assert!(overview.fresh);
+    assert_eq!(overview.warnings[&proposed.id], proposed.warnings);
+    lab.record("form.csv", b"a,b,c\n1,0,3\n", false, false, "").unwrap();
+    assert!(!looked_at(&lab).fresh);
 }

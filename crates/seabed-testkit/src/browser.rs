@@ -12,10 +12,22 @@ use serde_json::{Value, json};
 /// What a page may take at most; learning on a busy computer included.
 const PATIENCE: Duration = Duration::from_secs(180);
 
+/// Keys.
 pub const TAB: &str = "\u{e004}";
+/// Keys.
 pub const ENTER: &str = "\u{e007}";
+/// Keys.
 pub const ESCAPE: &str = "\u{e00c}";
+/// Keys.
 pub const DOWN: &str = "\u{e015}";
+
+/// Says why a test is skipped; where `CI=true` it fails, for there a test that skips looks like one that passed.
+pub fn notice_or_fail(why: &str) {
+    let ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    assert!(!ci, "{why}, and CI=true");
+    // Not by a macro whose output is kept from who runs the tests.
+    let _ = writeln!(std::io::stderr(), "skipped: {why}");
+}
 
 /// A running chromedriver.
 pub struct Driver {
@@ -29,13 +41,7 @@ impl Driver {
         let started =
             Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let Ok(mut child) = started else {
-            let ci = std::env::var("CI").is_ok_and(|value| value == "true");
-            assert!(!ci, "chromedriver is not installed (Debian: chromium-driver), and CI=true");
-            // Not by a macro whose output is kept from who runs the tests.
-            let _ = writeln!(
-                std::io::stderr(),
-                "skipped: chromedriver is not installed (Debian: chromium-driver)"
-            );
+            notice_or_fail("chromedriver is not installed (Debian: chromium-driver)");
             return None;
         };
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -101,6 +107,7 @@ impl Browser {
         self.command("POST", "/goog/cdp/execute", &json!({"cmd": name, "params": parameters}))
     }
 
+    /// The width of the window, in pixels, and whether its reader prefers dark pages.
     pub fn width(&self, width: usize, dark: bool) {
         let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
         self.devtools("Emulation.setDeviceMetricsOverride", size);
@@ -109,6 +116,7 @@ impl Browser {
         self.devtools("Emulation.setEmulatedMedia", features);
     }
 
+    /// Goes to an address.
     pub fn open(&self, address: &str) {
         self.command("POST", "/url", &json!({"url": address}));
     }
@@ -116,6 +124,11 @@ impl Browser {
     /// Runs the body of a function in the page.
     pub fn run(&self, script: &str) -> Value {
         self.command("POST", "/execute/sync", &json!({"script": script, "args": []}))
+    }
+
+    /// As [`Browser::run`], for a script that calls its last argument when it is done.
+    pub fn run_async(&self, script: &str) -> Value {
+        self.command("POST", "/execute/async", &json!({"script": script, "args": []}))
     }
 
     /// Waits until an expression is true or a text, and gives it.
@@ -166,6 +179,7 @@ impl Browser {
         }
     }
 
+    /// Clicks.
     pub fn click(&self, selector: &str) {
         self.with_element(selector, "click", &json!({}));
     }
@@ -175,6 +189,7 @@ impl Browser {
         self.with_element(selector, "value", &json!({"text": text}));
     }
 
+    /// Chooses a file.
     pub fn choose_file(&self, selector: &str, file: &Path) {
         self.type_into(selector, file.to_str().unwrap());
     }
@@ -226,8 +241,7 @@ impl Browser {
             "const done = arguments[0]; fetch({}).then((answer) => answer.text()).then(done, (error) => done(String(error)))",
             json!(address)
         );
-        let text = self.command("POST", "/execute/async", &json!({"script": script, "args": []}));
-        text.as_str().unwrap_or_default().to_string()
+        self.run_async(&script).as_str().unwrap_or_default().to_string()
     }
 
     /// What the console says, but for answers that the page expects and shows.
