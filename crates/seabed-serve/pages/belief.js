@@ -20,7 +20,8 @@ export async function beliefSection(context) {
     fresh || working ? null : el("p", { class: "caution" }, "There are measurements that this belief does not know yet: learn again."),
     el("p", {}, `Of ${all} pairs of variables, ${all - open} are decided (one answer has at least 90 %), ${open} not yet. Click an edge or a cell to see where its probability comes from.`),
     sayings(cautions, "caution"),
-    el("div", { class: "pair" },
+    // Beside each other while they are small.
+    el("div", { class: names.length > 30 ? null : "pair" },
       el("div", wide("Graph"), graph(names, p, pick), el("p", { class: "note" }, "An arrow is a direct cause. The wider, the more probable; orange, dashed and with a question mark: not yet decided.")),
       el("div", wide("Matrix"), matrix(names, p, pick))),
     el("details", { id: "edge-list" }, el("summary", {}, "The edges as a list"),

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::Path;
 
 use seabed_testkit::browser::{Browser, Driver};
 
@@ -13,7 +13,7 @@ use crate::laboratory::{Laboratory, noise};
 const BOMB: usize = 500_000_000;
 
 /// What the page says is wrong with a file.
-fn refusal(browser: &Browser, field: &str, file: &PathBuf) -> String {
+fn refusal(browser: &Browser, field: &str, file: &Path) -> String {
     browser.run("document.querySelectorAll('.problem').forEach((it) => it.remove())");
     browser.choose_file(field, file);
     browser.wait("document.querySelector('.problem')?.innerText").as_str().unwrap().to_string()
