@@ -316,7 +316,7 @@ impl Lab {
         Ok(belief.map(|belief| belief.ensemble.edge_probabilities()))
     }
 
-    /// The summary and the edge probabilities of a belief by its number, as a [`Proposal`](super::Proposal) has it.
+    /// The summary and the edge probabilities of a belief by its number, as a [`Proposal`] has it.
     pub fn belief_before(&self, belief: i64) -> Result<(BeliefSummary, EdgeMatrix), LabError> {
         let Belief { summary, ensemble, .. } = self.belief_of(belief)?;
         Ok((summary, ensemble.edge_probabilities()))

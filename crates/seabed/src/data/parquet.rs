@@ -82,7 +82,7 @@ fn decode(
 
 /// The most values that a file of so many bytes is taken to hold.
 fn most_values_in(bytes: u64) -> u64 {
-    bytes.saturating_mul(VALUES_IN_A_BYTE).max(VALUES_IN_ANY_FILE).min(MOST_VALUES)
+    bytes.saturating_mul(VALUES_IN_A_BYTE).clamp(VALUES_IN_ANY_FILE, MOST_VALUES)
 }
 
 fn read(
