@@ -37,8 +37,8 @@ def long() -> dict[str, Any]:
 
 
 def files(folder: str | Path) -> dict[str, bytes]:
-    """All files but the locks."""
-    found = [path for path in Path(folder).rglob("*") if path.is_file() and not path.name.startswith(".")]
+    """All files but those that say who is at work, which a killed process leaves behind."""
+    found = [path for path in Path(folder).rglob("*") if path.is_file() and path.parent.name != "workers"]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
