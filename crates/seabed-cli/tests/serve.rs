@@ -157,7 +157,22 @@ fn a_kill_during_a_fit_as_the_browser_shows_it() {
     let again = good(&client.get(&path));
     assert_eq!(again["state"], "running");
     assert!(again["progress"]["done"].as_u64() > Some(reached / 4), "{reached} before, {again} now");
+    // Also if the answer to the click comes after the event that the job was stopped.
+    browser.run(
+        "const fetched = window.fetch;
+        window.fetch = async (address, ...rest) => {
+            const answer = await fetched(address, ...rest);
+            if (String(address).endsWith('/stop')) {
+                await new Promise((later) => setTimeout(later, 2000));
+                window.answered = true;
+            }
+            return answer;
+        };",
+    );
     browser.click("#stop-job");
+    browser.wait_for("Stopped. Ask for the same again");
+    browser.wait("window.answered");
+    thread::sleep(Duration::from_millis(500));
     browser.wait_for("Stopped. Ask for the same again");
     child.kill().unwrap();
     child.wait().unwrap();

@@ -38,13 +38,15 @@ export async function campaignPage(server, id, section) {
   };
   let drawing = Promise.resolve();
   let endedAt = 0;
+  /** Jobs of which this page knows that they are over. */
+  const over = new Set();
   /** The newest revision of which everything is worked out. */
   let workedOut = null;
 
   async function load() {
     context.working = false;
     [context.campaign, context.status] = await Promise.all([get(path), context.get("status")]);
-    const job = context.campaign.jobs.at(-1);
+    const job = context.campaign.jobs.at(-1) ?? await ended(places.job.dataset.id);
     if (job) showJob(job);
     else if (!places.job.dataset.ended) replace(places.job);
     draw();
@@ -76,8 +78,22 @@ export async function campaignPage(server, id, section) {
     return drawing;
   }
 
+  /** How a job ended that this page still shows as going on: its last event may have been missed. */
+  async function ended(job) {
+    if (!job) return null;
+    try {
+      return await get(`jobs/${encodeURIComponent(job)}`);
+    } catch {
+      places.job.dataset.id = "";
+      return null;
+    }
+  }
+
   function showJob(job) {
     const going = job.state === "waiting" || job.state === "running";
+    // The answer to a request may come later than the event of what happened since.
+    if (going && over.has(job.id)) return;
+    if (!going) over.add(job.id);
     places.job.dataset.ended = going ? "" : "1";
     const { done, all, what } = job.progress;
     const words = job.state === "waiting" ? "Waiting for other work to end …" : what || (job.kind === "fit" ? "Learning from the measurements …" : "Looking for the next experiments …");
@@ -137,7 +153,7 @@ export async function campaignPage(server, id, section) {
     if (!element.isConnected) return;
     if (event.type === "job" && event.job.campaign === id) {
       showJob(event.job);
-      if (event.job.state === "done" || event.job.state === "stopped") await load();
+      if (over.has(event.job.id)) await load();
     } else if (event.type === "worked-out" && event.campaign === id) {
       workedOut = event.revision;
       if (context.working) await load();

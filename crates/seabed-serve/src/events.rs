@@ -66,8 +66,8 @@ impl Events {
             let text = match next {
                 Ok(Ok(event)) => format!("data: {event}\n\n"),
                 Ok(Err(RecvError::Closed)) => return None,
-                // It was too slow: what it missed can be asked for.
-                Ok(Err(RecvError::Lagged(_))) => ": missed some\n\n".into(),
+                // It was too slow, and asks for what it missed.
+                Ok(Err(RecvError::Lagged(_))) => "data: {\"type\":\"again\"}\n\n".into(),
                 Err(_) => ": still here\n\n".into(),
             };
             Some((chunk(text), (events, closing, false)))
