@@ -51,13 +51,38 @@ pub fn expand(keys: &Keys) -> Result<Vec<Planned>, StudyError> {
     seeds(&mut keys)?;
     let source = keys.source();
     let tables = keys.alternatives(&LISTS, &SLOW, "design", MOST_RUNS)?;
+    // Nothing else depends on the seed, and it varies slowest: the runs of the first seed are planned, those of the others are
+    // the same but for it.
+    let seed = |table: &Keys| table.get("seed").and_then(|seed| seed.as_integer());
+    let first = tables.iter().take_while(|table| seed(table) == seed(&tables[0])).count();
+    let pattern = of_one_seed(&tables[..first], source, first < tables.len())?;
+    if tables.iter().step_by(first).map(seed).collect::<BTreeSet<_>>().len() < tables.len().div_ceil(first) {
+        return Err(twice(source));
+    }
+    let runs = tables.iter().enumerate().map(|(index, table)| {
+        let mut run = pattern[index % first].clone();
+        run.config.seed = match seed(table).map(u64::try_from) {
+            Some(Ok(seed)) => seed,
+            _ => Config::from_keys(table)?.seed,
+        };
+        run.factors.iter_mut().filter(|factor| factor.key == "seed").for_each(|factor| {
+            factor.value = run.config.seed.to_string();
+        });
+        Ok(Planned { index, ..run })
+    });
+    runs.collect()
+}
+
+/// The runs of one seed, which is a factor if there are others.
+fn of_one_seed(tables: &[Keys], source: &str, others: bool) -> Result<Vec<Planned>, StudyError> {
     let configs = tables.iter().map(Config::from_keys).collect::<Result<Vec<_>, _>>()?;
     let flat: Vec<BTreeMap<String, String>> = configs.iter().map(flattened).collect();
     if flat.iter().collect::<BTreeSet<_>>().len() < flat.len() {
-        return Err(wrong(source, "two runs are the same; list each value only once".into()));
+        return Err(twice(source));
     }
-    let varies = |key: &str| flat.iter().any(|keys| keys[key] != flat[0][key]);
+    let varies = |key: &str| key == "seed" && others || flat.iter().any(|keys| keys[key] != flat[0][key]);
     let varied: Vec<&String> = flat[0].keys().filter(|key| varies(key)).collect();
+    let noted = varies(REPLACEMENT);
     let lines: Vec<(String, String)> = flat.iter().map(|keys| line(keys, &varied)).collect();
     let mut kinds: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (strategy, rest) in &lines {
@@ -70,7 +95,7 @@ pub fn expand(keys: &Keys) -> Result<Vec<Planned>, StudyError> {
         // The rest is added where a strategy occurs in several variants.
         let alone = kinds[strategy.as_str()].len() == 1;
         let line = if alone { strategy.clone() } else { format!("{strategy} {rest}") };
-        let noted = config.design.without_replacement && varies(REPLACEMENT);
+        let noted = noted && config.design.without_replacement;
         Planned {
             index,
             config: config.clone(),
@@ -129,6 +154,10 @@ fn setting(config: &Config, keys: &BTreeMap<String, String>, varied: &[&String])
     parts.join(", ")
 }
 
+fn twice(source: &str) -> StudyError {
+    wrong(source, "two runs are the same; list each value only once".into())
+}
+
 fn wrong(source: &str, problem: String) -> StudyError {
     SettingsError::Keys { source_name: source.to_string(), problem }.into()
 }
@@ -160,6 +189,26 @@ mod tests {
         assert_eq!(keys, ["design.strategy", "design.values", "seed", "world.kind"]);
     }
 
+    /// As if every seed stood in a file of its own.
+    #[test]
+    fn runs_of_every_seed_are_those_of_the_seed_alone() {
+        let text =
+            "rounds = [1, 2]\n[world]\nkind = [\"er\", \"sf\"]\n[design]\nvalues = [\"fixed\", \"gp-ucb\"]\n";
+        let all = planned(&format!("seed = [3, [7, 5]]\n{text}"));
+        assert_eq!(all.len(), 24);
+        for (group, seed) in all.chunks(8).zip([3, 7, 5]) {
+            for (run, alone) in group.iter().zip(planned(&format!("seed = {seed}\n{text}"))) {
+                assert_eq!(run.config, alone.config);
+                assert_eq!((&run.setting, &run.line), (&alone.setting, &alone.line));
+                let (of_seed, others): (Vec<_>, Vec<_>) =
+                    run.factors.iter().cloned().partition(|factor| factor.key == "seed");
+                assert_eq!(others, alone.factors);
+                assert_eq!(of_seed[0].value, seed.to_string());
+            }
+        }
+        assert!(all.iter().enumerate().all(|(index, run)| run.index == index));
+    }
+
     #[test]
     fn a_value_that_is_a_list_is_one_value() {
         assert_eq!(planned("[design]\nrange = [0, 1]\n").len(), 1);
@@ -188,7 +237,10 @@ mod tests {
     #[test]
     fn mistakes_are_refused() {
         let of = |text: &str| expand(&Keys::parse(text, "text").unwrap()).unwrap_err().to_string();
-        assert!(of("seed = [1, 1]").contains("two runs are the same"));
+        for twice in ["seed = [1, 1]", "seed = [1, 2, 1]", "seed = [1, 1, 2]", "seed = 1\nrounds = [1, 1]"] {
+            assert!(of(twice).contains("two runs are the same"), "{twice}");
+        }
+        assert!(of("seed = [1, -1]").contains("seed: -1 is not what is expected here"));
         assert!(of("seeds = 0").contains("positive"));
         assert!(of("seed = []").contains("seed = []: list at least one value"));
         assert!(of("[world]\nnodes = []").contains("world.nodes = []: list at least one value"));
