@@ -53,8 +53,24 @@ pub enum SettingsError {
 
 impl SettingsError {
     fn keys(source: &str, problem: impl Into<String>) -> Self {
-        Self::Keys { source_name: source.to_string(), problem: problem.into().trim_end().to_string() }
+        Self::Keys { source_name: source.to_string(), problem: readable(problem.into().trim_end()) }
     }
+}
+
+/// A message in which no name and no list of names is longer than people read.
+fn readable(message: &str) -> String {
+    const WORD: usize = 60;
+    const ALL: usize = 2000;
+    let shortened = |word: &str| match word.char_indices().nth(WORD) {
+        // What follows the word, a quote or a comma, stays.
+        Some((at, _)) if word.chars().nth(2 * WORD).is_some() => {
+            let end = word.char_indices().rev().nth(1).map_or(word.len(), |(end, _)| end);
+            format!("{}…{}", &word[..at], &word[end..])
+        }
+        _ => word.to_string(),
+    };
+    let words: Vec<String> = message.split(' ').map(shortened).collect();
+    words.join(" ").chars().take(ALL).collect()
 }
 
 /// Is the whole number within the range?
@@ -446,6 +462,8 @@ mod tests {
             of("draw = 3"),
             "a.toml: draw: unknown field `draw`, did you mean `draws`? Expected `draws` or `warm-steps`"
         );
+        let long = of(&format!("{} = 3", "a".repeat(5000)));
+        assert!(long.len() < 300 && long.contains("aaa…a`, expected `draws` or `warm-steps`"), "{long}");
         assert!(of("colour = 3").contains("unknown field `colour`, expected `draws` or `warm-steps`"));
         let wrong = "is not what is expected here: write a whole number from 0 on";
         assert_eq!(of("draws = \"many\""), format!("a.toml: draws: the text \"many\" {wrong}"));
