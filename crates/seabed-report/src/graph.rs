@@ -9,13 +9,13 @@ use crate::svg::{Figure, at, escape, fitted};
 /// Edges below this probability are never drawn.
 const LEAST_PROBABILITY: f64 = 0.1;
 
-/// The probability from which edges are drawn: at most the 2 d most probable ones.
+/// The probability from which edges are drawn: the 3 d most probable ones, and all that are more probable than not.
 pub(crate) fn threshold(run: &RunView) -> f64 {
     let nodes = run.names.len();
     let all = (0..nodes).flat_map(|i| (0..nodes).map(move |j| (i, j)));
     let mut probabilities: Vec<f64> = all.map(|(i, j)| run.probability(i, j)).collect();
     probabilities.sort_by(|a, b| b.total_cmp(a));
-    probabilities.get(2 * nodes).map_or(LEAST_PROBABILITY, |p| (p + 1e-9).max(LEAST_PROBABILITY))
+    probabilities.get(3 * nodes).map_or(LEAST_PROBABILITY, |p| (p + 1e-9).clamp(LEAST_PROBABILITY, 0.5))
 }
 
 struct Edge {
@@ -252,4 +252,27 @@ pub(crate) fn legend(run: &RunView) -> Figure {
     );
     body.push_str("</g>\n");
     Figure { width: 360.0, height: f64::from(y) + 9.0, title: "legend".into(), body }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_certain_edges_are_all_drawn_and_of_improbable_ones_only_some() {
+        let of = |p: &dyn Fn(usize, usize) -> f64| {
+            let all = 0..10;
+            let row = |i: usize| all.clone().map(|j| p(i, j)).collect();
+            let names = all.clone().map(|v| format!("v{v}")).collect();
+            threshold(&RunView {
+                names,
+                edge_probabilities: all.clone().map(row).collect(),
+                ..RunView::default()
+            })
+        };
+        assert!(of(&|i, j| f64::from(u8::from(i < j))) <= 0.5);
+        assert_eq!(of(&|_, _| 0.0), LEAST_PROBABILITY);
+        let some = of(&|i, j| 0.4 * ((10 * i + j) as f64 / 100.0));
+        assert!((0.27..0.29).contains(&some), "{some}");
+    }
 }

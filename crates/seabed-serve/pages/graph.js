@@ -153,11 +153,11 @@ function drawEdge(places, names, p, edge, both, onpick) {
     svg("path", { class: "hit", d }));
 }
 
-/** The graph: at most the 2 d most probable edges, width by probability, undecided ones orange, dashed and with a question mark. */
+/** The graph: the 3 d most probable edges, and all that are more probable than not; width by probability, undecided ones orange, dashed and with a question mark. */
 export function graph(names, p, onpick) {
   const places = layout(names, p);
   const all = names.flatMap((_, i) => names.map((_, j) => ({ i, j, p: p[i][j] }))).filter((edge) => edge.i !== edge.j && edge.p >= 0.1);
-  const edges = all.sort((a, b) => b.p - a.p).slice(0, 2 * names.length).reverse();
+  const edges = all.sort((a, b) => b.p - a.p).filter((edge, k) => k < 3 * names.length || edge.p >= 0.5).reverse();
   const least = edges.length < all.length ? edges[0].p : 0.1;
   const nodes = names.map((name, v) => {
     const [x, y] = places.centres[v];
