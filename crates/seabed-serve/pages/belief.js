@@ -1,6 +1,6 @@
 // What is believed now: the graph, the matrix, and all edges as a list.
 
-import { el, probability, sayings, table } from "./dom.js";
+import { button, buttons, el, probability, sayings, table } from "./dom.js";
 import { edgeDialog } from "./edge.js";
 import { graph, matrix, undecided } from "./graph.js";
 
@@ -17,7 +17,8 @@ export async function beliefSection(context) {
   const wide = (label) => (names.length > 30 ? { class: "wide-figure", role: "region", "aria-label": label, tabindex: "0" } : {});
   const cautions = [status.belief?.warning, ...(status.belief?.cautions ?? []), ...status.warnings].filter(Boolean);
   return [
-    fresh || working ? null : el("p", { class: "caution" }, "There are measurements that this belief does not know yet: learn again."),
+    fresh || working ? null : el("p", { class: "caution" }, "There are measurements that this belief does not know yet."),
+    fresh || working || campaign.read_only || campaign.jobs.length || !campaign.pending ? null : buttons(button("Learn again", () => context.start("fit", {}), { id: "learn-again" })),
     el("p", {}, `Of ${all} pairs of variables, ${all - open} are decided (one answer has at least 90 %), ${open} not yet. Click an edge or a cell to see where its probability comes from.`),
     sayings(cautions, "caution"),
     // Beside each other while they are small.
@@ -26,7 +27,7 @@ export async function beliefSection(context) {
       el("div", wide("Matrix"), matrix(names, p, pick))),
     el("details", { id: "edge-list" }, el("summary", {}, "The edges as a list"),
       table("Edges", ["Edge", "Probability", "Decided?", "More"], listed.map((edge) => [
-        `${names[edge.i]} → ${names[edge.j]}`, probability(edge.p), undecided(p, edge.i, edge.j) ? "not yet" : "yes",
+        `${names[edge.i]} → ${names[edge.j]}`, probability(edge.p), undecided(p, edge.i, edge.j) ? "not yet" : edge.p >= 0.5 ? "it exists" : "it does not exist",
         el("button", { type: "button", id: `edge-${edge.i}-${edge.j}`, "aria-label": `Details of ${names[edge.i]} → ${names[edge.j]}`, onclick: () => pick(edge.i, edge.j) }, "Details")]), [1])),
   ];
 }

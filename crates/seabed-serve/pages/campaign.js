@@ -117,6 +117,8 @@ export async function campaignPage(server, id, section) {
     endedAt = Date.now();
     if (job.state === "done") {
       replace(places.job);
+      // What was looked at before is not what was asked for now.
+      if (job.proposal) context.proposal = null;
       notice(job.kind === "fit" ? "Learned from all measurements." : `Proposal ${job.proposal ?? ""} is ready.`);
     } else if (job.state === "stopped") {
       replace(places.job, el("div", { class: "job", role: "status" }, el("p", {}, "Stopped. Ask for the same again, and it continues where it stopped.")));
@@ -178,7 +180,7 @@ function todo({ campaign, status, address, start }) {
   if (campaign.read_only) return box("The file cannot be written to. You can look at everything, but change nothing.");
   if (campaign.jobs.length) return [numbers];
   if (campaign.rows === 0) return box(link("data", "add measurements"), ".");
-  if (campaign.pending) return box(`${count(campaign.pending, "result")} of the laboratory ${campaign.pending === 1 ? "is" : "are"} awaited. `, link("next", "Download the form"), " for the bench, then ", link("results", "enter the results"), ".");
+  if (campaign.pending) return box(`${count(campaign.pending, "result")} of the laboratory ${campaign.pending === 1 ? "is" : "are"} awaited. `, link("next", "See the experiments and take their form"), " to the bench, then ", link("results", "enter the results"), ".");
   if (status.working_out) return [numbers];
   if (!status.belief || status.not_yet_learned) {
     return [...box("learn from the measurements (", link("next", "or learn and propose experiments at once"), ")."), buttons(button("Learn now", () => start("fit", {}), { class: "primary", id: "learn" }))];

@@ -72,8 +72,10 @@ export function notice(text, kind = "") {
 
 /** What the server says, without the parts that name options of the command. */
 export function said(text) {
-  const parts = text.split("; ").filter((part) => !/(^|\s)--[a-z]|`seabed /.test(part));
-  return parts.length ? parts.join("; ") : text;
+  return text.split("\n").map((line) => {
+    const parts = line.split("; ").filter((part) => !/(^|\s)--[a-z]|`seabed /.test(part));
+    return parts.length ? parts.join("; ") : line;
+  }).join("\n");
 }
 
 /** With a capital, for what does not begin with somebody's name. */
@@ -103,6 +105,7 @@ export function button(label, action, attributes = {}) {
       await action(event);
     } catch (error) {
       place.replaceChildren(problem(error));
+      place.scrollIntoView({ block: "nearest" });
     } finally {
       it.removeAttribute("aria-disabled");
     }

@@ -15,7 +15,7 @@ export async function historySection(context) {
     el("td", {}, action.undone ? el("span", { class: "note" }, time(action.undone)) : "")));
   const newest = actions.find((action) => action.id === last);
   return [
-    undo && newest ? el("p", {}, el("button", { type: "button", id: "undo", onclick: () => ask(context, newest) }, `Undo the last action: ${(WORDS[newest.kind] ?? newest.kind).toLowerCase()} (${last})`)) : null,
+    undo && newest ? el("p", {}, el("button", { type: "button", id: "undo", onclick: () => ask(context, newest) }, `Undo the last action: ${(WORDS[newest.kind] ?? newest.kind).toLowerCase()} (no. ${last})`)) : null,
     el("p", {}, "Nothing is ever deleted: what is undone or corrected stays here. To correct a single result, go to ", el("a", { href: context.address("results") }, "Results"), "."),
     el("div", { class: "scroll", role: "region", "aria-label": "History", tabindex: "0" },
       el("table", {}, el("thead", {}, el("tr", {}, ["No.", "When", "Who", "What", "Details", "Note", "Undone"].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, rows))),

@@ -37,6 +37,8 @@ function after(context, answer, place) {
 }
 
 async function dropForm(context, file, place, options = {}) {
+  document.getElementById("last-recorded")?.remove();
+  context.lastRecorded = null;
   replace(place, el("p", { class: "note", role: "status" }, `Reading ${file.name} …`));
   try {
     await after(context, await upload(`${context.path}/forms`, file, options), place);
@@ -155,7 +157,7 @@ function proposalGrid(context, shown, proposals) {
   const other = el("select", { id: "which-results", onchange: (event) => { context.proposal = Number(event.target.value); context.redraw(); } },
     proposals.map((one) => el("option", { value: one.proposal, selected: one.proposal === shown.proposal }, `Proposal ${one.proposal}: ${one.pending ? `${one.pending} awaited` : "all in"}`)));
   return [
-    context.lastRecorded,
+    context.lastRecorded ? el("div", { id: "last-recorded" }, context.lastRecorded) : null,
     el("h3", {}, `Results of proposal ${shown.proposal}`),
     proposals.length > 1 ? el("p", {}, el("label", {}, "Show ", other)) : null,
     waiting ? el("p", {}, "Type what was measured, or paste cells from a spreadsheet into the first cell they belong to. Leave empty what is not there yet. What was to be set is filled in (tinted): if you set another value, write that one. If an experiment did not work, write “failed” into its status.") : el("p", {}, "All results of this proposal are in."),

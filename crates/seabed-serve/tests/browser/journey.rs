@@ -24,7 +24,7 @@ fn from_a_table_to_the_report() {
     let mut lines: Vec<String> = right.lines().map(str::to_string).collect();
     let (start, _) = lines[2].rsplit_once(',').unwrap();
     lines[2] = format!("{start},perhaps");
-    browser.click("#to-results");
+    browser.click("main a.button[href$='/results']");
     browser.choose_file("#form-file", &laboratory.file("wrong.csv", &lines.join("\n")));
     browser.wait("document.querySelector('.problem')?.innerText.includes('perhaps')");
     browser.wait_for("4 results awaited");

@@ -127,5 +127,7 @@ impl Laboratory {
         browser.run("document.querySelectorAll('#ask, #ask-more').forEach((it) => { it.open = true })");
         browser.click("#propose");
         browser.wait("document.querySelector('main').textContent.includes('Proposal 2: 2 experiments')");
+        // Not the one of which results were entered.
+        browser.wait("[...document.querySelectorAll('main h3')].some((head) => head.innerText === 'Proposal 2')");
     }
 }
