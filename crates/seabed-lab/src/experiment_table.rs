@@ -58,7 +58,8 @@ fn set(state: &State, experiment: &Experiment, record: &Record, was_proposed: bo
         return String::new();
     }
     let really = record.row.settings();
-    match (really == experiment.settings, was_proposed) {
+    // Who sets what is written on the page, which is rounded, does as proposed.
+    match (settings(state, &really) == settings(state, &experiment.settings), was_proposed) {
         (true, true) => "as proposed".into(),
         // The form of an experiment that failed may have been left as it was.
         (false, true) if really.is_empty() && record.status == Status::Failed => String::new(),

@@ -20,6 +20,9 @@ fn every_experiment_is_reported_with_what_was_set_and_what_came() {
         line[2..5].iter_mut().filter(|cell| cell.is_empty()).for_each(|cell| *cell = "1".into());
     }
     let target = if lines[2][5] == "a" { 2 } else { 3 };
+    // What was set differs only in digits that no page shows.
+    let almost = lines[1][target].parse::<f64>().unwrap() * (1.0 - 1e-7);
+    lines[1][target] = almost.to_string();
     lines[2][target] = if lines[2][target] == "1" { "0".into() } else { "1".into() };
     lines[3][6] = "failed".into();
     let mut filled = lines.iter().map(|line| line.join(",") + "\n").collect::<String>();

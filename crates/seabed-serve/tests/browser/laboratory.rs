@@ -128,6 +128,8 @@ impl Laboratory {
         browser.click("#propose");
         browser.wait("document.querySelector('main').textContent.includes('Proposal 2: 2 experiments')");
         // Not the one of which results were entered.
-        browser.wait("[...document.querySelectorAll('main h3')].some((head) => head.innerText === 'Proposal 2')");
+        browser.wait(
+            "[...document.querySelectorAll('main h3')].some((head) => head.innerText === 'Proposal 2')",
+        );
     }
 }
