@@ -144,6 +144,8 @@ CASES: list[tuple[str, type[SeabedError], str, Callable[[], Any]]] = [
     # Ask and tell
     ("ask before data", DataError, "tell", lambda: seabed.Experiment(["a", "b"]).ask()),
     ("other variables told", DataError, "missing: b", lambda: told().tell({"a": [1.0]})),
+    ("a column of another name", DataError, "missing: b; not expected: B", lambda: told().tell({"a": [1.0], "B": [1.0]})),
+    ("a variable that is a dict", SettingsError, "not a name", lambda: seabed.Experiment([{"name": "x", "bounds": [0, 1]}])),  # type: ignore[list-item]
     ("outcomes without a batch", SettingsError, "batch", lambda: told().tell(OK, OK)),
     ("too few outcomes", DataError, "2 outcomes", lambda: _tell(2, {"a": [1.0], "b": [1.0]})),
     ("not pending", SettingsError, "99", lambda: told().abandon([99])),

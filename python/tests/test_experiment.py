@@ -167,6 +167,13 @@ def test_rows_of_other_trials_are_refused(world: seabed.World) -> None:
     exp.tell(batch, outcomes)
 
 
+def test_outcomes_told_as_observations_are_doubted(world: seabed.World, exp: seabed.Experiment) -> None:
+    batch = exp.ask(2)
+    outcomes = world.run(batch).to_pandas()[world.names]
+    with pytest.warns(seabed.SeabedWarning, match=r"row 0 has what trial 0 was to set, do\(.*tell\(batch, outcomes\)"):
+        exp.tell(outcomes)
+
+
 def test_a_part_of_an_outcome_is_refused(world: seabed.World, exp: seabed.Experiment) -> None:
     batch = exp.ask(2)
     outcomes = world.run(batch).to_pandas()

@@ -184,7 +184,7 @@ def _numbers(kind: _Schema, array: _Array, start: int, count: int, name: str) ->
     if kind.dictionary or (form not in _NUMBERS and form != "b"):
         what = "categories" if kind.dictionary else f"the Arrow type {form!r}"
         raise DataError(
-            f"column {name!r} has {what}, not numbers; convert it, or leave it out with ignore=[{name!r}]"
+            f"column {name!r} has {what}, not numbers; convert it, or leave it out with Dataset(data, ignore=[{name!r}])"
         )
     values: npt.NDArray[Any]
     values = _bits(array, 1, start, count) if form == "b" else _view(array, 1, _NUMBERS[form], start, count)

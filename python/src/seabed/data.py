@@ -441,7 +441,7 @@ def _pandas_column(column: pd.Series[Any], name: str) -> npt.NDArray[np.float64]
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"column {name!r} has {error}, not numbers only; convert it, or leave it out with ignore=[{name!r}]"
+            f"column {name!r} has {error}, not numbers only; convert it, or leave it out with Dataset(data, ignore=[{name!r}])"
         ) from error
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from . import _seabed
 from ._files import read_bytes, write_atomically
-from ._frames import frame_of, typed
+from ._frames import differences, frame_of, typed
 from ._progress import Progress, checked_progress, checked_seed, checked_threads, shown
 from ._settings import Knowledge, as_number, as_text, knowledge_json, posterior_json
 from .data import TARGETS_COLUMN, DataLike, Dataset, as_dataset, complete
@@ -91,6 +91,12 @@ class Experiment:
     ) -> None:
         if isinstance(variables, str) or not isinstance(variables, (Mapping, Sequence, np.ndarray, pd.Index)):
             raise SettingsError("variables: give a list of names, or a dict of what each can be set to")
+        odd = next((name for name in variables if isinstance(name, (Mapping, list, tuple, set))), None)
+        if odd is not None:
+            raise SettingsError(
+                f"variables: {odd!r} is not a name; give a list of names, or what each can be set to by name, "
+                'as in {"dose": (0.0, 1.0)}'
+            )
         self._names = [str(name) for name in variables]
         if not self._names:
             raise SettingsError("variables: give at least one name")
@@ -254,6 +260,7 @@ class Experiment:
         table = complete(as_dataset(data, interventions))
         values, names = table.values, table.names
         with self._lock:
+            self._doubt(table)
             self._take(table)
             for row, targets in enumerate(table.targets):
                 if targets:
@@ -429,14 +436,28 @@ class Experiment:
         if sorted(table.names) != sorted(self._names):
             missing = [name for name in self._names if name not in table.names]
             extra = [name for name in table.names if name not in self._names]
-            said = f"missing: {', '.join(missing)}" if missing else f"not expected: {', '.join(extra)}"
-            raise DataError(f"these are other variables than those of the experiment: {said}")
+            raise DataError(f"these are other variables than those of the experiment: {differences(missing, extra)}")
         if self._loop is None:
             ordered = Dataset(table.to_pandas()[[*self._names, TARGETS_COLUMN]]) if table.names != self._names else table
             posterior, changes, knowledge = self._posterior
             self._loop = _seabed.Loop(ordered._table, posterior, changes, knowledge, self._seed)
         else:
             self._loop.tell(table._table)
+
+    def _doubt(self, table: Dataset) -> None:
+        """Warns of rows without targets that hold, to the last digit, what a pending experiment was to set."""
+        for trial in self._pending:
+            if not set(trial.targets) <= set(table.names):
+                continue
+            same = [table.values[:, table.names.index(name)] == value for name, value in trial.targets.items()]
+            rows = [row for row in np.flatnonzero(np.all(same, axis=0)) if not table.targets[row]]
+            if rows:
+                said = (
+                    f"row {rows[0]} has what trial {trial.id} was to set, {do(trial.targets)}, but is taken as an observation: "
+                    "tell(batch, outcomes) records outcomes, and a column intervention_targets says what was set"
+                )
+                warnings.warn(said, SeabedWarning, stacklevel=3)
+                return
 
     def _answered(self, place: Mapping[str, float]) -> None:
         """One outcome less of the pending experiment that set these variables, to these values if there is one."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ._frames import frame_of, typed
+from ._frames import differences, frame_of, typed
 from ._seabed import graph_distances
 from .errors import DataError
 
@@ -30,8 +30,7 @@ def as_frame(graph: GraphLike, names: list[str] | None = None, what: str = "the 
     missing = [name for name in names if name not in frame.index]
     extra = [name for name in frame.index if name not in names]
     if missing or extra:
-        said = f"missing: {', '.join(missing)}" if missing else f"not expected: {', '.join(extra)}"
-        raise DataError(f"{what} has other variables: {said}")
+        raise DataError(f"{what} has other variables: {differences(missing, extra)}")
     return typed(frame.loc[names, names])
 
 
