@@ -76,14 +76,16 @@ impl Pace {
         (self.done, self.all) = (self.done.max(done), all);
     }
 
-    /// How long the rest takes at the pace so far; nothing before a fiftieth is done, or two seconds have passed.
+    /// How long the rest takes at the pace so far; nothing before a fiftieth is done, or two seconds have passed, and nothing in
+    /// the last second, when other work may follow.
     fn left(&self, done: u64) -> Option<Duration> {
         let elapsed = self.began.elapsed();
         let (done, all) = (done.saturating_sub(self.start), self.all.saturating_sub(self.start));
         if done == 0 || done * 50 < all || elapsed < Duration::from_secs(2) {
             return None;
         }
-        Some(elapsed.mul_f64(all.saturating_sub(done) as f64 / done as f64))
+        let left = elapsed.mul_f64(all.saturating_sub(done) as f64 / done as f64);
+        (left >= Duration::from_secs(1)).then_some(left)
     }
 }
 
@@ -187,6 +189,8 @@ mod tests {
         pace.follow(150, 1600, "153 sweeps");
         let left = pace.left(150).unwrap().as_secs_f64();
         assert!((96.0..=98.0).contains(&left), "more is to be done than was expected: {left}");
+        pace.follow(1500, 1600, "1503 sweeps");
+        assert_eq!(pace.left(1500), None, "the last second, after which other work may follow");
         pace.follow(20, 1000, "23 sweeps");
         assert_eq!(pace.left(300), None, "the sweeps of another fit begin anew");
         pace.follow(1, 50, "outcomes simulated");

@@ -463,7 +463,7 @@ mod tests {
             "a.toml: draw: unknown field `draw`, did you mean `draws`? Expected `draws` or `warm-steps`"
         );
         let long = of(&format!("{} = 3", "a".repeat(5000)));
-        assert!(long.len() < 300 && long.contains("aaa…a`, expected `draws` or `warm-steps`"), "{long}");
+        assert!(long.len() < 300 && long.contains("aaa…`, expected `draws` or `warm-steps`"), "{long}");
         assert!(of("colour = 3").contains("unknown field `colour`, expected `draws` or `warm-steps`"));
         let wrong = "is not what is expected here: write a whole number from 0 on";
         assert_eq!(of("draws = \"many\""), format!("a.toml: draws: the text \"many\" {wrong}"));
