@@ -199,7 +199,8 @@ fn sign_of(path: &Path, machine: &str) -> Sign {
         let card: Option<Card> = fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         card.is_some_and(|card| card.machine == machine)
     };
-    match file.try_lock() {
+    // Shared: who looks at the same time must not be taken for the worker.
+    match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Sign::Alive,
         Ok(()) if here() => Sign::Dead,
         _ => file.metadata().and_then(|known| known.modified()).map_or(Sign::Alive, Sign::Heard),
@@ -261,6 +262,22 @@ mod tests {
         let left: Vec<bool> =
             ["killed", "working", "silent"].map(|name| study.path().join(FOLDER).join(name).exists()).into();
         assert_eq!(left, [false, true, true]);
+    }
+
+    /// Threads that ask at the same moment do not take each other for the worker.
+    #[test]
+    fn the_dead_are_dead_for_all_who_ask_at_once() {
+        let study = tempfile::tempdir().unwrap();
+        let worker = Worker::new(study.path()).unwrap();
+        let card = Card { host: "node".into(), process: 7, machine: machine() };
+        let text = serde_json::to_string(&card).unwrap();
+        fs::write(study.path().join(FOLDER).join("killed"), text).unwrap();
+        let ask = || (0..500).all(|_| worker.outlived("killed"));
+        let told: Vec<bool> = thread::scope(|scope| {
+            let asking: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
+            asking.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        assert_eq!(told, [true; 4]);
     }
 
     #[test]
