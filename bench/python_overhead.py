@@ -17,6 +17,8 @@ import pandas as pd
 
 import seabed
 
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
 
 
 def peak():
